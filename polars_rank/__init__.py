@@ -1,0 +1,1 @@
+"""Evaluate rankings where the data lives: measures as Polars expressions and DuckDB SQL macros."""

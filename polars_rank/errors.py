@@ -1,0 +1,31 @@
+"""What is refused, and how it is said: the argument, the value, the way out."""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+
+class DataError(ValueError):
+    """The data, not the call, is at fault: a bad file, a bad id, a repeated row."""
+
+
+def nearest(word: str, choices: Iterable[str]) -> str:
+    """Give `` (did you mean 'x'?)`` for the choice most like `word`, or nothing."""
+    by_lower = {choice.lower(): choice for choice in choices}
+    close = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    return f" (did you mean {by_lower[close[0]]!r}?)" if close else ""
+
+
+def require_choice(argument: str, value: object, choices: Sequence[object]) -> None:
+    """Refuse a value outside an option's list, naming the list and the nearest."""
+    if not any(value is choice or (value == choice and type(value) is type(choice)) for choice in choices):
+        words = [choice for choice in choices if isinstance(choice, str)]
+        hint = nearest(value, words) if isinstance(value, str) else ""
+        raise ValueError(f"{argument} must be one of {', '.join(map(repr, choices))}; got {value!r}{hint}")
+
+
+def require_columns(columns: Iterable[str], wanted: Iterable[str], table: str) -> None:
+    """Refuse a table that lacks a column, listing the columns there are."""
+    have = list(columns)
+    for name in wanted:
+        if name not in have:
+            raise DataError(f"{table} has no column {name!r}{nearest(name, have)}; its columns are {have}")
