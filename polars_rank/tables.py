@@ -14,8 +14,9 @@ def as_lazy(frame: object, table: str) -> pl.LazyFrame:
     """Take a Polars frame of either kind; say how to make one of anything else."""
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return frame.lazy()
+    kind = f"{type(frame).__module__}.{type(frame).__name__}"
     raise TypeError(
-        f"{table} must be a polars DataFrame or LazyFrame, got {type(frame).__module__}.{type(frame).__name__}; "
+        f"{table} must be a polars DataFrame or LazyFrame, got {kind}; "
         "use pl.from_pandas, pl.from_arrow, from_dict or from_lists, or read_run and read_qrels for a file"
     )
 

@@ -1,0 +1,1 @@
+"""The measures, a module a family; each has its twin in sql/ under the same stem."""
