@@ -1,0 +1,484 @@
+"""Set and precision measures: an item is relevant or it is not."""
+
+from typing import Literal
+
+import polars as pl
+
+from polars_rank.catalogue import IntoColumn, label, measure
+from polars_rank.measures.rows import (
+    count,
+    count_relevant,
+    judged,
+    number,
+    ratio,
+    relevant,
+    returned,
+    unless_empty,
+)
+
+
+@measure(
+    source="Cleverdon and Keen 1966; trec_eval P_k and set_P",
+    names={
+        "ir_measures": {"P": {}, "Precision": {}, "SetP": {}},
+        "trec_eval": {
+            "P_k": {},
+            "set_P": {},
+            "set_relative_P": {"denominator": "min"},
+            "relative_P_k": {"denominator": "min"},
+        },
+        "ranx": {"precision": {}},
+    },
+)
+def precision(
+    rank: IntoColumn = "rank",
+    relevance: IntoColumn = "relevance",
+    *,
+    k: int | None = None,
+    min_relevance: float = 1,
+    denominator: Literal["k", "returned", "min", "judged"] = "k",
+) -> pl.Expr:
+    r"""Share of the top k that is relevant.
+
+    $P_k = |\{rank \le k, relevance \ge min\_relevance\}| / k$; without k, over the number returned.
+
+    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
+    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+
+    Parameters
+    ----------
+    rank
+        Number, 1 is the top.
+    relevance
+        Grade: any number or Boolean.
+    k
+        Cutoff; None for the whole list.
+    min_relevance
+        Least grade that is relevant.
+    denominator
+        ``"k"``: k, however short the list (trec_eval); ``"returned"``: the items returned in the
+        top k; ``"min"``: min(k, relevant items); ``"judged"``: the items judged in the top k.
+
+    Returns
+    -------
+    pl.Expr
+        Float64, one value a group. Range [0, 1] for distinct whole ranks.
+
+    Raises
+    ------
+    ValueError
+        If k is below 1 or not whole, min_relevance is negative, or denominator is unknown.
+
+    References
+    ----------
+    Cleverdon and Keen 1966; trec_eval P_k and set_P.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_rank as rank
+    >>> judged = pl.DataFrame({"rank": [1, 2, 3, None], "relevance": [2, 0, 1, 3]})
+    >>> judged.select(rank.precision(k=2)).item()
+    0.5
+    """
+    name = label("precision", k=k, min_relevance=min_relevance, denominator=denominator)
+    r, g = number(rank), number(relevance)
+    hits = count(relevant(g, min_relevance) & returned(r, k))
+    size: pl.Expr
+    if denominator == "judged":
+        size = count(judged(g) & returned(r, k))
+    elif denominator == "min":
+        size = _capped(count(relevant(g, min_relevance)), k)
+    elif denominator == "returned" or k is None:
+        size = count(returned(r, k))
+    else:
+        size = pl.lit(float(k))
+    return ratio(hits, size).alias(name)
+
+
+@measure(
+    source="Cleverdon and Keen 1966; trec_eval recall_k and set_recall",
+    names={
+        "ir_measures": {"R": {}, "Recall": {}, "SetR": {}},
+        "trec_eval": {"recall_k": {}, "set_recall": {}},
+        "ranx": {"recall": {}},
+        "beir": {"R_cap": {"denominator": "min"}},
+    },
+)
+def recall(
+    rank: IntoColumn = "rank",
+    relevance: IntoColumn = "relevance",
+    *,
+    k: int | None = None,
+    min_relevance: float = 1,
+    denominator: Literal["relevant", "min"] = "relevant",
+    num_relevant: IntoColumn | float | None = None,
+    empty: float | None = 0.0,
+) -> pl.Expr:
+    r"""Share of the relevant items that is in the top k.
+
+    $R_k = |\{rank \le k, relevance \ge min\_relevance\}| / R$, R = relevant items, returned or not.
+
+    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
+    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+
+    Parameters
+    ----------
+    rank
+        Number, 1 is the top.
+    relevance
+        Grade: any number or Boolean.
+    k
+        Cutoff; None for the whole list.
+    min_relevance
+        Least grade that is relevant.
+    denominator
+        ``"relevant"``: R (trec_eval); ``"min"``: min(k, R), so that 1 can be reached.
+    num_relevant
+        Column or number: R, for logs that hold only what was returned; None counts the rows.
+    empty
+        Value where nothing is relevant; None for null.
+
+    Returns
+    -------
+    pl.Expr
+        Float64, one value a group. Range [0, 1] for distinct whole ranks.
+
+    Raises
+    ------
+    ValueError
+        If k is below 1 or not whole, min_relevance is negative, denominator is unknown, or
+        num_relevant or empty is no number.
+
+    References
+    ----------
+    Cleverdon and Keen 1966; trec_eval recall_k and set_recall.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_rank as rank
+    >>> judged = pl.DataFrame({"rank": [1, 2, 3, None], "relevance": [2, 0, 1, 3]})
+    >>> round(judged.select(rank.recall(k=2)).item(), 4)
+    0.3333
+    """
+    name = label(
+        "recall",
+        k=k,
+        min_relevance=min_relevance,
+        denominator=denominator,
+        num_relevant=num_relevant,
+        empty=empty,
+    )
+    r, g = number(rank), number(relevance)
+    hits = count(relevant(g, min_relevance) & returned(r, k))
+    total = count_relevant(g, min_relevance, num_relevant)
+    size = _capped(total, k) if denominator == "min" else total
+    return unless_empty(hits / size, total, empty).alias(name)
+
+
+@measure(
+    source="van Rijsbergen 1979; trec_eval set_F",
+    names={
+        "ir_measures": {"SetF": {}},
+        "trec_eval": {"set_F": {}},
+        "ranx": {"f1": {}},
+    },
+)
+def f_measure(
+    rank: IntoColumn = "rank",
+    relevance: IntoColumn = "relevance",
+    *,
+    k: int | None = None,
+    min_relevance: float = 1,
+    beta: float = 1.0,
+    num_relevant: IntoColumn | float | None = None,
+    empty: float | None = 0.0,
+) -> pl.Expr:
+    r"""Weighted harmonic mean of precision and recall in the top k.
+
+    $F_\beta = (1 + \beta^2) P R / (\beta^2 P + R)$; 0 where both are 0. Without k, precision is over
+    the number returned.
+
+    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
+    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+
+    Parameters
+    ----------
+    rank
+        Number, 1 is the top.
+    relevance
+        Grade: any number or Boolean.
+    k
+        Cutoff; None for the whole list.
+    min_relevance
+        Least grade that is relevant.
+    beta
+        Weight of recall: 2 weighs it twice as much as precision.
+    num_relevant
+        Column or number: relevant items, for logs that hold only what was returned.
+    empty
+        Value where nothing is relevant; None for null.
+
+    Returns
+    -------
+    pl.Expr
+        Float64, one value a group. Range [0, 1] for distinct whole ranks.
+
+    Raises
+    ------
+    ValueError
+        If k is below 1 or not whole, min_relevance is negative, beta is not above 0, or
+        num_relevant or empty is no number.
+
+    References
+    ----------
+    van Rijsbergen 1979; trec_eval set_F (whose parameter is the square of beta).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_rank as rank
+    >>> judged = pl.DataFrame({"rank": [1, 2, 3, None], "relevance": [2, 0, 1, 3]})
+    >>> judged.select(rank.f_measure(k=2)).item()
+    0.4
+    """
+    name = label(
+        "f_measure", k=k, min_relevance=min_relevance, beta=beta, num_relevant=num_relevant, empty=empty
+    )
+    r, g = number(rank), number(relevance)
+    hits = count(relevant(g, min_relevance) & returned(r, k))
+    total = count_relevant(g, min_relevance, num_relevant)
+    size = count(returned(r)) if k is None else float(k)
+    # P = hits / size and R = hits / total put into the formula: one division, no 0 / 0.
+    value = (1 + beta**2) * hits / (beta**2 * total + size)
+    return unless_empty(value, total, empty).alias(name)
+
+
+@measure(
+    source="Buckley and Voorhees 2005; trec_eval map and map_cut",
+    names={
+        "ir_measures": {"AP": {}, "MAP": {}},
+        "trec_eval": {"map": {}, "map_cut_k": {}},
+        "ranx": {"map": {}},
+    },
+)
+def average_precision(
+    rank: IntoColumn = "rank",
+    relevance: IntoColumn = "relevance",
+    *,
+    k: int | None = None,
+    min_relevance: float = 1,
+    denominator: Literal["relevant", "min", "k", "returned", "found"] = "relevant",
+    num_relevant: IntoColumn | float | None = None,
+    empty: float | None = 0.0,
+) -> pl.Expr:
+    r"""Mean of the precisions at the relevant items; an item that is missed adds 0.
+
+    $AP_k = \frac{1}{R} \sum_i i / rank_i$ over the relevant items with $rank_i \le k$ in order of rank,
+    R = relevant items, returned or not.
+
+    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
+    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+
+    Parameters
+    ----------
+    rank
+        Number, 1 is the top.
+    relevance
+        Grade: any number or Boolean.
+    k
+        Cutoff; None for the whole list.
+    min_relevance
+        Least grade that is relevant.
+    denominator
+        ``"relevant"``: R (trec_eval); ``"min"``: min(k, R) (most recommender libraries); ``"k"``: k, or
+        the number returned without k; ``"returned"``: the items returned in the top k; ``"found"``: the
+        relevant items in the top k (context precision of RAG).
+    num_relevant
+        Column or number: R, for logs that hold only what was returned; None counts the rows.
+    empty
+        Value where nothing is relevant; None for null.
+
+    Returns
+    -------
+    pl.Expr
+        Float64, one value a group. Range [0, 1] for distinct whole ranks.
+
+    Raises
+    ------
+    ValueError
+        If k is below 1 or not whole, min_relevance is negative, denominator is unknown, or
+        num_relevant or empty is no number.
+
+    References
+    ----------
+    Buckley and Voorhees 2005; trec_eval map and map_cut.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_rank as rank
+    >>> judged = pl.DataFrame({"rank": [1, 2, 3, None], "relevance": [2, 0, 1, 3]})
+    >>> round(judged.select(rank.average_precision()).item(), 4)
+    0.5556
+    """
+    name = label(
+        "average_precision",
+        k=k,
+        min_relevance=min_relevance,
+        denominator=denominator,
+        num_relevant=num_relevant,
+        empty=empty,
+    )
+    r, g = number(rank), number(relevance)
+    hits = relevant(g, min_relevance) & returned(r, k)
+    total = count_relevant(g, min_relevance, num_relevant)
+    size: pl.Expr
+    if denominator == "relevant":
+        size = total
+    elif denominator == "min":
+        size = _capped(total, k)
+    elif denominator == "found":
+        size = count(hits)
+    elif denominator == "returned" or k is None:
+        size = count(returned(r, k))
+    else:
+        size = pl.lit(float(k))
+    element = pl.element()
+    precisions = r.filter(hits).implode().list.sort().list.eval(element.cum_count() / element)
+    # The sum of no floats is -0.0 in Polars.
+    return unless_empty(ratio(precisions.list.sum() + 0.0, size), total, empty).alias(name)
+
+
+@measure(
+    source="Buckley and Voorhees 2005; trec_eval Rprec",
+    names={
+        "ir_measures": {"Rprec": {}, "RPrec": {}},
+        "trec_eval": {"Rprec": {}},
+        "ranx": {"r-precision": {}, "r_precision": {}},
+    },
+)
+def r_precision(
+    rank: IntoColumn = "rank",
+    relevance: IntoColumn = "relevance",
+    *,
+    min_relevance: float = 1,
+    num_relevant: IntoColumn | float | None = None,
+    empty: float | None = 0.0,
+) -> pl.Expr:
+    r"""Precision at R, the number of relevant items.
+
+    $|\{rank \le R, relevance \ge min\_relevance\}| / R$
+
+    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
+    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+
+    Parameters
+    ----------
+    rank
+        Number, 1 is the top.
+    relevance
+        Grade: any number or Boolean.
+    min_relevance
+        Least grade that is relevant.
+    num_relevant
+        Column or number: R, for logs that hold only what was returned; None counts the rows.
+    empty
+        Value where nothing is relevant; None for null.
+
+    Returns
+    -------
+    pl.Expr
+        Float64, one value a group. Range [0, 1] for distinct whole ranks.
+
+    Raises
+    ------
+    ValueError
+        If min_relevance is negative, or num_relevant or empty is no number.
+
+    References
+    ----------
+    Buckley and Voorhees 2005; trec_eval Rprec.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_rank as rank
+    >>> judged = pl.DataFrame({"rank": [1, 2, 3, None], "relevance": [2, 0, 1, 3]})
+    >>> round(judged.select(rank.r_precision()).item(), 4)
+    0.6667
+    """
+    name = label("r_precision", min_relevance=min_relevance, num_relevant=num_relevant, empty=empty)
+    r, g = number(rank), number(relevance)
+    total = count_relevant(g, min_relevance, num_relevant)
+    hits = count(relevant(g, min_relevance) & returned(r) & (r <= total))
+    return unless_empty(hits / total, total, empty).alias(name)
+
+
+@measure(
+    source="trec_eval success_k",
+    names={
+        "ir_measures": {"Success": {}},
+        "trec_eval": {"success_k": {}},
+        "ranx": {"hit_rate": {}},
+    },
+)
+def success(
+    rank: IntoColumn = "rank",
+    relevance: IntoColumn = "relevance",
+    *,
+    k: int | None = None,
+    min_relevance: float = 1,
+    empty: float | None = 0.0,
+) -> pl.Expr:
+    r"""Whether any relevant item is in the top k: the hit rate, once averaged.
+
+    $1$ if some row has $rank \le k$ and $relevance \ge min\_relevance$, else $0$.
+
+    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
+    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+
+    Parameters
+    ----------
+    rank
+        Number, 1 is the top.
+    relevance
+        Grade: any number or Boolean.
+    k
+        Cutoff; None for the whole list.
+    min_relevance
+        Least grade that is relevant.
+    empty
+        Value where nothing is relevant; None for null.
+
+    Returns
+    -------
+    pl.Expr
+        Float64, one value a group. Range [0, 1]: 0 or 1.
+
+    Raises
+    ------
+    ValueError
+        If k is below 1 or not whole, min_relevance is negative, or empty is no number.
+
+    References
+    ----------
+    trec_eval success_k.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_rank as rank
+    >>> judged = pl.DataFrame({"rank": [1, 2, 3, None], "relevance": [0, 0, 1, 3]})
+    >>> judged.select(rank.success(k=2), rank.success(k=3)).row(0)
+    (0.0, 1.0)
+    """
+    name = label("success", k=k, min_relevance=min_relevance, empty=empty)
+    r, g = number(rank), number(relevance)
+    found = (relevant(g, min_relevance) & returned(r, k)).any().cast(pl.Float64)
+    return unless_empty(found, count(relevant(g, min_relevance)), empty).alias(name)
+
+
+def _capped(total: pl.Expr, k: int | None) -> pl.Expr:
+    return total if k is None else pl.min_horizontal(total, pl.lit(float(k)))

@@ -1,0 +1,210 @@
+"""Cascade measures: the user reads down the list and stops somewhere."""
+
+import polars as pl
+
+from polars_rank.catalogue import IntoColumn, label, measure
+from polars_rank.measures.rows import count, number, relevant, returned, unless_empty
+
+
+@measure(
+    source="Voorhees 1999 (TREC-8 question answering); trec_eval recip_rank",
+    names={
+        "ir_measures": {"RR": {}, "MRR": {}},
+        "trec_eval": {"recip_rank": {}},
+        "ranx": {"mrr": {}},
+    },
+)
+def reciprocal_rank(
+    rank: IntoColumn = "rank",
+    relevance: IntoColumn = "relevance",
+    *,
+    k: int | None = None,
+    min_relevance: float = 1,
+    empty: float | None = 0.0,
+) -> pl.Expr:
+    r"""One over the rank of the first relevant item in the top k.
+
+    $RR_k = 1 / \min \{rank : rank \le k, relevance \ge min\_relevance\}$, 0 where there is none.
+
+    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
+    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+
+    Parameters
+    ----------
+    rank
+        Number, 1 is the top.
+    relevance
+        Grade: any number or Boolean.
+    k
+        Cutoff; None for the whole list.
+    min_relevance
+        Least grade that is relevant.
+    empty
+        Value where nothing is relevant; None for null.
+
+    Returns
+    -------
+    pl.Expr
+        Float64, one value a group. Range [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If k is below 1 or not whole, min_relevance is negative, or empty is no number.
+
+    References
+    ----------
+    Voorhees 1999 (TREC-8 question answering); trec_eval recip_rank.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_rank as rank
+    >>> judged = pl.DataFrame({"rank": [1, 2, 3, None], "relevance": [0, 2, 1, 3]})
+    >>> judged.select(rank.reciprocal_rank()).item()
+    0.5
+    """
+    name = label("reciprocal_rank", k=k, min_relevance=min_relevance, empty=empty)
+    r, g = number(rank), number(relevance)
+    first = r.filter(relevant(g, min_relevance) & returned(r, k)).min()
+    value = (1 / first).fill_null(0.0)
+    return unless_empty(value, count(relevant(g, min_relevance)), empty).alias(name)
+
+
+@measure(
+    source="doi:10.1145/1416950.1416952 (Moffat and Zobel 2008)",
+    names={"ir_measures": {"RBP": {}}, "trec_eval": {"rbp": {"persistence": 0.9}}},
+)
+def rbp(
+    rank: IntoColumn = "rank",
+    relevance: IntoColumn = "relevance",
+    *,
+    k: int | None = None,
+    persistence: float = 0.8,
+    min_relevance: float = 1,
+    max_relevance: float | None = None,
+) -> pl.Expr:
+    r"""Rank-biased precision: gain at the rate of a user who goes on with a fixed chance.
+
+    $RBP_k = (1 - p) \sum_{rank \le k} g \, p^{rank - 1}$ with $g = 1$ for a relevant item, or
+    $g = relevance / max\_relevance$ where a scale is given.
+
+    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
+    returned; a null, NaN or negative grade gains nothing. Nothing returned gives 0.
+
+    Parameters
+    ----------
+    rank
+        Number, 1 is the top.
+    relevance
+        Grade: any number or Boolean.
+    k
+        Cutoff; None for the whole list.
+    persistence
+        p, the chance to go on to the next item: 0.8 as in ir_measures (trec_eval 10 has 0.9).
+    min_relevance
+        Least grade that is relevant; not used where max_relevance is given.
+    max_relevance
+        Top of the grade scale, for graded gains; None for binary ones. A larger grade anywhere in
+        the group gives NaN.
+
+    Returns
+    -------
+    pl.Expr
+        Float64, one value a group. Range [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If k is below 1 or not whole, persistence is not in [0, 1), min_relevance is negative, or
+        max_relevance is not above 0.
+
+    References
+    ----------
+    doi:10.1145/1416950.1416952 (Moffat and Zobel 2008)
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_rank as rank
+    >>> judged = pl.DataFrame({"rank": [1, 2, 3], "relevance": [1, 0, 1]})
+    >>> round(judged.select(rank.rbp(persistence=0.8)).item(), 4)
+    0.328
+    """
+    name = label(
+        "rbp", k=k, persistence=persistence, min_relevance=min_relevance, max_relevance=max_relevance
+    )
+    r, g = number(rank), number(relevance)
+    weight = (1 - persistence) * pl.lit(float(persistence)).pow(r - 1)
+    if max_relevance is None:
+        return (weight.filter(relevant(g, min_relevance) & returned(r, k)).sum() + 0.0).alias(name)
+    value = (weight * g / max_relevance).filter(relevant(g, 0) & returned(r, k)).sum() + 0.0
+    return _nan_beyond(value, g, max_relevance).alias(name)
+
+
+@measure(
+    source="doi:10.1145/1645953.1646033 (Chapelle et al. 2009)",
+    names={"ir_measures": {"ERR": {}}, "gdeval": {"err": {}}},
+)
+def err(
+    rank: IntoColumn = "rank",
+    relevance: IntoColumn = "relevance",
+    *,
+    k: int | None = None,
+    max_relevance: float = 4,
+) -> pl.Expr:
+    r"""Expected reciprocal rank: of the item at which a user is satisfied and stops.
+
+    $ERR_k = \sum_{rank \le k} \frac{R}{rank} \prod_{above} (1 - R)$ with
+    $R = (2^{relevance} - 1) / 2^{max\_relevance}$. Among equal ranks the higher grade comes first.
+
+    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
+    returned; a null, NaN or negative grade satisfies nobody. Nothing returned gives 0.
+
+    Parameters
+    ----------
+    rank
+        Number, 1 is the top.
+    relevance
+        Grade: any number or Boolean.
+    k
+        Cutoff; None for the whole list.
+    max_relevance
+        Top of the grade scale of the whole collection, 4 in gdeval. A larger grade anywhere in the
+        group gives NaN, never a plausible number.
+
+    Returns
+    -------
+    pl.Expr
+        Float64, one value a group. Range [0, 1).
+
+    Raises
+    ------
+    ValueError
+        If k is below 1 or not whole, or max_relevance is not above 0.
+
+    References
+    ----------
+    doi:10.1145/1645953.1646033 (Chapelle et al. 2009)
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_rank as rank
+    >>> judged = pl.DataFrame({"rank": [1, 2, 3], "relevance": [0, 2, 1]})
+    >>> round(judged.select(rank.err(k=20)).item(), 6)
+    0.110677
+    """
+    name = label("err", k=k, max_relevance=max_relevance)
+    r, g = number(rank), number(relevance)
+    stops = (pl.lit(2.0).pow(g) - 1) / 2.0**max_relevance
+    rows = relevant(g, 0) & returned(r, k)
+    stop = stops.filter(rows).sort_by(r.filter(rows), g.filter(rows), descending=[False, True])
+    place = r.filter(rows).sort()
+    reached = (1 - stop).cum_prod().shift(1, fill_value=1.0)
+    return _nan_beyond((stop / place * reached).sum() + 0.0, g, max_relevance).alias(name)
+
+
+def _nan_beyond(value: pl.Expr, relevance: pl.Expr, max_relevance: float) -> pl.Expr:
+    beyond = relevance.is_between(max_relevance, float("inf"), closed="right").any()
+    return pl.when(beyond).then(float("nan")).otherwise(value)

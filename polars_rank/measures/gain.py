@@ -1,0 +1,211 @@
+"""Gain measures: each item adds its gain, discounted by its rank."""
+
+from typing import Literal
+
+import polars as pl
+
+from polars_rank.catalogue import IntoColumn, label, measure
+from polars_rank.measures.rows import number, ratio, relevant, returned, unless_empty
+
+Gain = Literal["linear", "exponential"]
+Ideal = Literal["judged", "list", "k"]
+
+_JARVELIN = "doi:10.1145/582415.582418 (Järvelin and Kekäläinen 2002)"
+
+
+@measure(
+    source=_JARVELIN,
+    bounds=(0.0, float("inf")),
+    names={"trec_eval": {"dcg": {}}, "ranx": {"dcg": {}, "dcg_burges": {"gain": "exponential"}}},
+)
+def dcg(
+    rank: IntoColumn = "rank",
+    relevance: IntoColumn = "relevance",
+    *,
+    k: int | None = None,
+    gain: Gain = "linear",
+) -> pl.Expr:
+    r"""Discounted cumulative gain: the gains of the returned items, each discounted by its rank.
+
+    $DCG_k = \sum_{rank \le k} gain(relevance) / \log_2(rank + 1)$
+
+    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
+    returned; a null, NaN or negative grade gains nothing. No rows give 0.
+
+    Parameters
+    ----------
+    rank
+        Number, 1 is the top.
+    relevance
+        Grade: any number or Boolean.
+    k
+        Only ranks up to k count; None for the whole list.
+    gain
+        ``"linear"``: the grade itself; ``"exponential"``: 2^grade - 1 (Burges et al. 2005), in float.
+
+    Returns
+    -------
+    pl.Expr
+        Float64, one value a group. Range [0, inf), in units of gain.
+
+    Raises
+    ------
+    ValueError
+        If k is below 1 or not whole, or gain is not one of the two.
+
+    References
+    ----------
+    doi:10.1145/582415.582418 (Järvelin and Kekäläinen 2002)
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_rank as rank
+    >>> judged = pl.DataFrame({"rank": [1, 2, 3, None], "relevance": [2, 0, 1, 3]})
+    >>> judged.select(rank.dcg()).item()
+    2.5
+    """
+    name = label("dcg", k=k, gain=gain)
+    r = number(rank)
+    gains = _gains(number(relevance), gain)
+    return _positive(pl.when(returned(r, k)).then(gains / (r + 1).log(2)).sum()).alias(name)
+
+
+@measure(
+    source=_JARVELIN,
+    bounds=(0.0, float("inf")),
+    names={"trec_eval": {"ideal_dcg": {}}},
+)
+def ideal_dcg(relevance: IntoColumn = "relevance", *, k: int | None = None, gain: Gain = "linear") -> pl.Expr:
+    r"""DCG of the best possible ranking: all judged items by descending grade.
+
+    $IDCG_k = \sum_{i \le k} gain(g_i) / \log_2(i + 1)$ with $g_1 \ge g_2 \ge \dots$ the grades of the
+    group, returned or not.
+
+    One row is an item that was returned, judged, or both. Null, NaN and negative grades gain
+    nothing. No rows give 0.
+
+    Parameters
+    ----------
+    relevance
+        Grade: any number or Boolean.
+    k
+        Only the k best count; None for all.
+    gain
+        ``"linear"``: the grade itself; ``"exponential"``: 2^grade - 1 (Burges et al. 2005), in float.
+
+    Returns
+    -------
+    pl.Expr
+        Float64, one value a group. Range [0, inf), in units of gain.
+
+    Raises
+    ------
+    ValueError
+        If k is below 1 or not whole, or gain is not one of the two.
+
+    References
+    ----------
+    doi:10.1145/582415.582418 (Järvelin and Kekäläinen 2002)
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_rank as rank
+    >>> judged = pl.DataFrame({"rank": [1, 2, 3, None], "relevance": [2, 0, 1, 3]})
+    >>> round(judged.select(rank.ideal_dcg()).item(), 4)
+    4.7619
+    """
+    name = label("ideal_dcg", k=k, gain=gain)
+    return _best_first(_gains(number(relevance), gain), k).alias(name)
+
+
+@measure(
+    source=_JARVELIN,
+    names={
+        "ir_measures": {"nDCG": {}},
+        "trec_eval": {"ndcg": {}, "ndcg_cut_k": {}},
+        "ranx": {"ndcg": {}, "ndcg_burges": {"gain": "exponential"}},
+    },
+)
+def ndcg(
+    rank: IntoColumn = "rank",
+    relevance: IntoColumn = "relevance",
+    *,
+    k: int | None = None,
+    gain: Gain = "linear",
+    ideal: Ideal = "judged",
+    empty: float | None = 0.0,
+) -> pl.Expr:
+    r"""Normalised discounted cumulative gain: DCG over the DCG of the best possible ranking.
+
+    $nDCG_k = DCG_k / IDCG_k$, $DCG_k = \sum_{rank \le k} gain(relevance) / \log_2(rank + 1)$
+
+    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
+    returned: it counts for the ideal only. A null, NaN or negative grade gains nothing.
+
+    Parameters
+    ----------
+    rank
+        Number, 1 is the top.
+    relevance
+        Grade: any number or Boolean.
+    k
+        Only ranks up to k count, and the ideal has k items; None for the whole list.
+    gain
+        ``"linear"``: the grade itself; ``"exponential"``: 2^grade - 1 (Burges et al. 2005), in float.
+    ideal
+        ``"judged"``: all judged items; ``"list"``: the returned ones, at any rank; ``"k"``: k items
+        (all returned, if k is None) of the group's highest grade.
+    empty
+        Value where no item has a gain; None for null.
+
+    Returns
+    -------
+    pl.Expr
+        Float64, one value a group. Range [0, 1] for distinct whole ranks.
+
+    Raises
+    ------
+    ValueError
+        If k is below 1 or not whole, gain or ideal is not one of its words, or empty is no number.
+
+    References
+    ----------
+    doi:10.1145/582415.582418 (Järvelin and Kekäläinen 2002)
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_rank as rank
+    >>> judged = pl.DataFrame({"rank": [1, 2, 3, None], "relevance": [2, 0, 1, 3]})
+    >>> round(judged.select(rank.ndcg(k=3)).item(), 4)
+    0.525
+    """
+    name = label("ndcg", k=k, gain=gain, ideal=ideal, empty=empty)
+    r, gains = number(rank), _gains(number(relevance), gain)
+    reached = _positive(pl.when(returned(r, k)).then(gains / (r + 1).log(2)).sum())
+    if ideal == "k":
+        length = returned(r).sum() if k is None else pl.lit(k)
+        best = gains.max().fill_null(0.0) * (1 / (pl.int_range(2, length + 2)).log(2)).sum()
+    else:
+        best = _best_first(pl.when(returned(r)).then(gains) if ideal == "list" else gains, k)
+    return unless_empty(ratio(reached, best), best, empty).alias(name)
+
+
+def _gains(relevance: pl.Expr, gain: Gain) -> pl.Expr:
+    amount = relevance if gain == "linear" else pl.lit(2.0).pow(relevance) - 1
+    return pl.when(relevant(relevance, 0) & (relevance != 0)).then(amount)
+
+
+def _best_first(gains: pl.Expr, k: int | None) -> pl.Expr:
+    # A list sorted once a group is far cheaper than an expression sorted a group.
+    best = gains.drop_nulls().implode().list.sort(descending=True)
+    best = best if k is None else best.list.head(k)
+    element = pl.element()
+    return _positive(best.list.eval(element / (element.cum_count() + 1).log(2)).list.sum())
+
+
+def _positive(total: pl.Expr) -> pl.Expr:
+    # The sum of no floats is -0.0 in Polars.
+    return total + 0.0

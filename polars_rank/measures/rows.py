@@ -1,0 +1,52 @@
+"""Which rows count: returned, judged, relevant.
+
+Every test is an interval, since NaN is greater than all numbers in both engines: ``NaN >= 1`` is
+true, while NaN lies in no interval that ends at infinity. A null fails it too.
+"""
+
+from math import inf
+
+import polars as pl
+
+from polars_rank.catalogue import IntoColumn
+
+
+def number(column: IntoColumn | float) -> pl.Expr:
+    """Cast a column to Float64 before any arithmetic: small integers wrap silently."""
+    expression = pl.col(column) if isinstance(column, str) else column
+    return (expression if isinstance(expression, pl.Expr) else pl.lit(expression)).cast(pl.Float64)
+
+
+def returned(rank: pl.Expr, k: int | None = None) -> pl.Expr:
+    """Ranks from 1 to `k`; null, NaN and ranks below 1 are items that were not returned."""
+    return rank.is_between(1, inf if k is None else k)
+
+
+def relevant(relevance: pl.Expr, min_relevance: float) -> pl.Expr:
+    """Grades from `min_relevance`."""
+    return relevance.is_between(min_relevance, inf)
+
+
+def judged(relevance: pl.Expr) -> pl.Expr:
+    """Grades from 0: a negative grade counts as neither relevant nor judged."""
+    return relevance.is_between(0, inf)
+
+
+def count(rows: pl.Expr) -> pl.Expr:
+    """Number of rows that pass."""
+    return rows.sum().cast(pl.Float64)
+
+
+def count_relevant(relevance: pl.Expr, min_relevance: float, given: IntoColumn | float | None) -> pl.Expr:
+    """Relevant items of the group: counted, or `given` by a log that holds only what was returned."""
+    return count(relevant(relevance, min_relevance)) if given is None else number(given).max()
+
+
+def ratio(numerator: pl.Expr, denominator: pl.Expr | float) -> pl.Expr:
+    """Divide; nothing over nothing is 0."""
+    return (numerator / denominator).fill_nan(0.0)
+
+
+def unless_empty(value: pl.Expr, num_relevant: pl.Expr, empty: float | None) -> pl.Expr:
+    """Replace the value by `empty` where nothing is relevant."""
+    return pl.when(num_relevant > 0).then(value).otherwise(empty)

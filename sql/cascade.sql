@@ -1,0 +1,96 @@
+-- Cascade measures; formulas, rules and sources are told in polars_rank/measures/cascade.py.
+
+CREATE OR REPLACE MACRO rank.reciprocal_rank(rank, relevance, k := NULL, min_relevance := 1, empty := 0.0) AS
+    CASE
+        WHEN k < 1 OR k % 1 != 0
+            THEN error('k must be a whole number of at least 1, got ' || k || '; use NULL for the whole list')
+        WHEN NOT coalesce(min_relevance BETWEEN 0 AND 'inf'::double, FALSE)
+            THEN error('min_relevance must be a number from 0, got ' || coalesce(min_relevance::varchar, 'NULL'))
+        ELSE
+            CASE
+                WHEN count(*) FILTER (relevance::double BETWEEN min_relevance AND 'inf'::double) = 0 THEN empty::double
+                ELSE
+                    coalesce(
+                        1 / min(rank::double) FILTER (
+                            relevance::double BETWEEN min_relevance AND 'inf'::double
+                            AND rank::double BETWEEN 1 AND coalesce(k::double, 'inf'::double)
+                        ),
+                        0.0
+                    )
+            END
+    END;
+
+CREATE OR REPLACE MACRO rank.rbp(
+    rank, relevance, k := NULL, persistence := 0.8, min_relevance := 1, max_relevance := NULL
+) AS
+    CASE
+        WHEN k < 1 OR k % 1 != 0
+            THEN error('k must be a whole number of at least 1, got ' || k || '; use NULL for the whole list')
+        WHEN NOT coalesce(persistence >= 0 AND persistence < 1, FALSE)
+            THEN error('persistence must be from 0 and below 1, got ' || coalesce(persistence::varchar, 'NULL'))
+        WHEN NOT coalesce(min_relevance BETWEEN 0 AND 'inf'::double, FALSE)
+            THEN error('min_relevance must be a number from 0, got ' || coalesce(min_relevance::varchar, 'NULL'))
+        WHEN NOT coalesce(max_relevance > 0 AND max_relevance < 'inf'::double, TRUE)
+            THEN error('max_relevance must be a number above 0, got ' || coalesce(max_relevance::varchar, 'NULL'))
+        ELSE
+            CASE
+                WHEN
+                    coalesce(
+                        bool_or(relevance::double > max_relevance AND relevance::double <= 'inf'::double), FALSE
+                    )
+                    THEN 'nan'::double
+                ELSE
+                    coalesce(
+                        sum(
+                            CASE
+                                WHEN
+                                    rank::double BETWEEN 1 AND coalesce(k::double, 'inf'::double)
+                                    AND relevance::double BETWEEN
+                                    CASE WHEN max_relevance IS NULL THEN min_relevance ELSE 0 END AND 'inf'::double
+                                    THEN
+                                        (1 - persistence::double) * persistence::double ^ (rank::double - 1)
+                                        * coalesce(relevance::double / max_relevance, 1)
+                            END
+                        ),
+                        0.0
+                    )
+            END
+    END;
+
+CREATE OR REPLACE MACRO rank.err(rank, relevance, k := NULL, max_relevance := 4) AS
+    CASE
+        WHEN k < 1 OR k % 1 != 0
+            THEN error('k must be a whole number of at least 1, got ' || k || '; use NULL for the whole list')
+        WHEN NOT coalesce(max_relevance > 0 AND max_relevance < 'inf'::double, FALSE)
+            THEN error('max_relevance must be a number above 0, got ' || coalesce(max_relevance::varchar, 'NULL'))
+        ELSE
+            CASE
+                WHEN
+                    coalesce(
+                        bool_or(relevance::double > max_relevance AND relevance::double <= 'inf'::double), FALSE
+                    )
+                    THEN 'nan'::double
+                ELSE
+                    -- stay = 1 - the chance to stop; sorted by rank, the higher grade first among equals.
+                    coalesce(
+                        [
+                            list_sum([
+                                (1 - x.stay) / x.place * coalesce(list_product([y.stay FOR y IN row[:i - 1]]), 1)
+                                FOR x, i IN row
+                            ])
+                            FOR row IN [
+                                list_sort(
+                                    list(struct_pack(
+                                        place := rank::double,
+                                        stay := 1 - (2.0::double ^ relevance::double - 1) / 2.0::double ^ max_relevance
+                                    )) FILTER (
+                                        rank::double BETWEEN 1 AND coalesce(k::double, 'inf'::double)
+                                        AND relevance::double BETWEEN 0 AND 'inf'::double
+                                    )
+                                )
+                            ]
+                        ][1],
+                        0.0
+                    )
+            END
+    END;
