@@ -1,15 +1,17 @@
 """The catalogue of measures: what each is, what it is called elsewhere, and how its options are checked."""
 
+import ast
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import inf, isfinite
 from numbers import Real
-from typing import Any, Literal, ParamSpec, TypeGuard, get_args, get_origin
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeGuard, get_args, get_origin
 
 import polars as pl
 
-from polars_rank.errors import require_choice
+from polars_rank.errors import nearest, require_choice
 
 Aggregate = Literal["mean", "sum", "geometric"]
 IntoColumn = str | pl.Expr
@@ -169,3 +171,194 @@ _CHECKS: dict[str, Callable[[str, Any], None]] = {
     "num_relevant": _check_column_or_number,
     "not_found": _check_column_or_number,
 }
+
+
+class Call(NamedTuple):
+    """A measure with its options, as read from a text."""
+
+    measure: Measure
+    options: dict[str, Any]
+    judged_only: bool = False
+
+    def expression(self, **columns: IntoColumn) -> pl.Expr:
+        """Give the expression, over the columns named as the measure's column arguments."""
+        chosen = {name: columns.get(name, name) for name in self.measure.columns}
+        return self.measure.function(**chosen, **self.options)
+
+
+def parse(text: str, *, convention: str | None = None) -> Call:
+    """Read a measure from a text in any of the spellings that people bring.
+
+    Parameters
+    ----------
+    text
+        ir_measures' spelling (``nDCG@10``, ``AP(rel=2)@100``, ``RBP(p=0.8)``), trec_eval's (``map``,
+        ``ndcg_cut_10``, ``P_5``), ranx's (``mrr@10``, ``precision@10-l2``, ``rbp.95``) or our own
+        (``precision(min_relevance=2)@5``); upper and lower case are alike.
+    convention
+        A program, such as ``"ranx"``: decides a name that means different things elsewhere.
+
+    Returns
+    -------
+    Call
+        The measure and its options.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown (the nearest is named) or ambiguous, or an option is not the measure's.
+
+    Examples
+    --------
+    >>> from polars_rank.catalogue import parse
+    >>> call = parse("AP(rel=2)@100")
+    >>> call.measure.name, call.options
+    ('average_precision', {'k': 100, 'min_relevance': 2})
+    """
+    match = _SPELLING.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"measure {text!r} is not of the form name(option=value, …)@k")
+    name, suffix = _known_name(match["name"], text)
+    measure, implied = _meaning(name, text, convention)
+    given = dict(suffix)
+    given.update(_read_options(match["options"] or "", text))
+    if match["k"]:
+        given["k"] = _read_value(match["k"], text)
+    if match["level"]:
+        given["min_relevance"] = int(match["level"])
+    options: dict[str, Any] = dict(implied)
+    for option, value in given.items():
+        options.update([_our_option(name, option, value)])
+    judged_only = bool(options.pop("judged_only", False))
+    for option in options:
+        if option not in measure.options:
+            hint = nearest(option, measure.options)
+            raise ValueError(
+                f"measure {text!r}: {measure.name} has no option {option!r}{hint}; "
+                f"it has {list(measure.options)}"
+            )
+    ordered = {option: options[option] for option in measure.options if option in options}
+    label(measure.name, **ordered)
+    return Call(measure, ordered, judged_only)
+
+
+def to_sql(text: str, *, convention: str | None = None) -> str:
+    """Write the macro call of a measure given as text, so that names serve SQL users too.
+
+    Parameters
+    ----------
+    text
+        A measure in any spelling that `evaluate` takes.
+    convention
+        A program, such as ``"ranx"``: decides a name that means different things elsewhere.
+
+    Returns
+    -------
+    str
+        The call, over the columns of a judged table.
+
+    Raises
+    ------
+    ValueError
+        If the text is no measure, or asks for ``judged_only``, which is not a measure's but `judge`'s.
+
+    Examples
+    --------
+    >>> import polars_rank as rank
+    >>> rank.to_sql("AP(rel=2)@100")
+    'rank.average_precision(rank, relevance, k := 100, min_relevance := 2)'
+    """
+    measure, options, judged_only = parse(text, convention=convention)
+    if judged_only:
+        raise ValueError(
+            f"measure {text!r}: judged_only changes the ranking; give it to judge(..., judged_only := true)"
+        )
+    defaults = measure.options
+    named = [f"{o} := {_sql_value(o, v)}" for o, v in options.items() if not _same(v, defaults[o])]
+    return f"rank.{measure.name}({', '.join([*measure.columns, *named])})"
+
+
+_SPELLING = re.compile(
+    r"(?P<name>[^@()\s]+?)(?:\((?P<options>.*)\))?(?:@(?P<k>[^@()-]+))?(?:-l(?P<level>\d+))?"
+)
+_OPTION_NAMES = {"rel": "min_relevance", "p": "persistence", "cutoff": "k", "max_rel": "max_relevance"}
+_GAINS = {"log2": "linear", "exp-log2": "exponential"}
+
+
+def _names() -> dict[str, list[tuple[str, Measure, Options]]]:
+    """Lower-case name to its meanings: program, measure, implied options."""
+    table: dict[str, list[tuple[str, Measure, Options]]] = {}
+    for measure in MEASURES.values():
+        for program, names in {"polars_rank": {measure.name: {}}, **measure.names}.items():
+            for name, implied in names.items():
+                table.setdefault(name.lower(), []).append((program, measure, implied))
+    return table
+
+
+def _known_name(name: str, text: str) -> tuple[str, dict[str, Any]]:
+    """Split a name off the number that trec_eval and ranx write behind it."""
+    known, lower = _names(), name.lower()
+    if lower in known:
+        return lower, {}
+    stem, separator, number = (
+        re.split(r"([._])(?=[\d.]+$)", lower, maxsplit=1) if lower[-1:].isdigit() else (lower, "", "")
+    )
+    if f"{stem}_k" in known and number.isdigit():
+        return f"{stem}_k", {"k": int(number)}
+    if stem == "rbp" and separator == ".":
+        return "rbp", {"persistence": float(f"0.{number}")}
+    if stem == "set_f":
+        return "set_f", {"beta": float(number)}
+    spelled = [alias for m in MEASURES.values() for names in m.names.values() for alias in names]
+    raise ValueError(
+        f"unknown measure {text!r}{nearest(name, [*MEASURES, *spelled])}; polars-rank list shows them all"
+    )
+
+
+def _meaning(name: str, text: str, convention: str | None) -> tuple[Measure, Options]:
+    meanings = _names()[name]
+    program = (convention or "polars_rank").partition("-")[0]
+    chosen = [meaning for meaning in meanings if meaning[0] == program] or meanings
+    _, measure, implied = chosen[0]
+    if any(other is not measure or options != implied for _, other, options in chosen):
+        choices = " or ".join(f"{other.name} ({program})" for program, other, _ in chosen)
+        raise ValueError(f"measure {text!r} is ambiguous: {choices}; give one of these names, or convention=")
+    return measure, implied
+
+
+def _read_options(options: str, text: str) -> dict[str, Any]:
+    try:
+        call = ast.parse(f"f({options})", mode="eval").body
+    except SyntaxError:
+        call = None
+    if not isinstance(call, ast.Call) or call.args or any(word.arg is None for word in call.keywords):
+        raise ValueError(f"measure {text!r}: options are written name=value, separated by commas")
+    return {str(word.arg): _read_value(ast.unparse(word.value), text) for word in call.keywords}
+
+
+def _read_value(value: str, text: str) -> Any:
+    if value.isidentifier() and value not in {"None", "True", "False"}:
+        return value
+    try:
+        return ast.literal_eval(value.strip())
+    except (ValueError, SyntaxError):
+        raise ValueError(f"measure {text!r}: {value!r} is neither a number nor a word") from None
+
+
+def _our_option(name: str, option: str, value: Any) -> tuple[str, Any]:
+    if option == "dcg" and value in _GAINS:
+        return "gain", _GAINS[value]
+    if option == "beta" and name in {"setf", "set_f"}:
+        # The parameter of trec_eval's set_F is the square of beta, and ir_measures hands it on.
+        return "beta", value**0.5
+    return _OPTION_NAMES.get(option, option), value
+
+
+def _sql_value(option: str, value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, str) and not (
+        option == "num_relevant" or (option == "not_found" and value not in {"zero", "skip"})
+    ):
+        return f"'{value}'"
+    return str(value)

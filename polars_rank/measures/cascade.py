@@ -73,7 +73,7 @@ def reciprocal_rank(
 
 @measure(
     source="doi:10.1145/1416950.1416952 (Moffat and Zobel 2008)",
-    names={"ir_measures": {"RBP": {}}, "trec_eval": {"rbp": {"persistence": 0.9}}},
+    names={"ir_measures": {"RBP": {}}, "trec_eval": {"rbp": {}}, "ranx": {"rbp": {}}},
 )
 def rbp(
     rank: IntoColumn = "rank",

@@ -54,7 +54,7 @@ def mean_reciprocal_rank(rank: IntoColumn, *, not_found: IntoColumn | float = "z
     return _mean(1 / place, place, not_found).alias(name)
 
 
-@measure(source=_SOURCE, names={"pykeen": {"hits_at_k": {}}})
+@measure(source=_SOURCE, names={"pykeen": {"hits_at_k": {}, "hits": {}}})
 def hits_at_k(rank: IntoColumn, *, k: int | None = None, not_found: IntoColumn | float = "zero") -> pl.Expr:
     r"""Share of the queries whose true answer is in the top k.
 
