@@ -1,0 +1,443 @@
+"""Run and qrels become the judged table that measures eat."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeVar, get_args
+
+import polars as pl
+
+from polars_rank.errors import DataError, require_choice, require_columns
+from polars_rank.ranking import OrderBy, ScoreType, Ties, given_rank, ordinal, score_key
+from polars_rank.tables import Frame, as_lazy, like, unify_ids
+
+FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
+Queries = Literal["qrels", "both", "run", "all"]
+Duplicates = Literal["error", "first", "max"]
+
+
+@dataclass(frozen=True)
+class Judging:
+    """The arguments of `judge`, checked."""
+
+    keys: Sequence[str] | None = None
+    attributes: Frame | Sequence[str] | None = None
+    order_by: OrderBy | None = None
+    descending: bool = True
+    ties: Ties = "item-descending"
+    score_dtype: ScoreType = "float64"
+    rank_base: Literal[0, 1] = 1
+    queries: Queries = "qrels"
+    duplicates: Duplicates = "error"
+    judged_only: bool = False
+    drop_identical: bool = False
+    depth: int | None = None
+    query: str = "query"
+    item: str = "item"
+    score: str = "score"
+    rank: str = "rank"
+    relevance: str = "relevance"
+
+    def __post_init__(self) -> None:
+        require_choice("order_by", self.order_by, (*get_args(OrderBy), None))
+        require_choice("ties", self.ties, get_args(Ties))
+        require_choice("score_dtype", self.score_dtype, get_args(ScoreType))
+        require_choice("rank_base", self.rank_base, (0, 1))
+        require_choice("queries", self.queries, get_args(Queries))
+        require_choice("duplicates", self.duplicates, get_args(Duplicates))
+        for switch in ("descending", "judged_only", "drop_identical"):
+            require_choice(switch, getattr(self, switch), (True, False))
+        if self.depth is not None and (isinstance(self.depth, bool) or self.depth < 1 or self.depth % 1):
+            raise ValueError(
+                f"depth must be a whole number of at least 1, got {self.depth!r}; "
+                "use depth=None for whole rankings"
+            )
+        if isinstance(self.keys, str):
+            raise TypeError(f"keys must be a list of column names; write keys=[{self.keys!r}]")
+        if isinstance(self.attributes, str):
+            raise TypeError(
+                f"attributes must be a list of column names; write attributes=[{self.attributes!r}]"
+            )
+
+
+def judge(
+    run: FrameT,
+    qrels: Frame,
+    *,
+    keys: Sequence[str] | None = None,
+    attributes: Frame | Sequence[str] | None = None,
+    order_by: OrderBy | None = None,
+    descending: bool = True,
+    ties: Ties = "item-descending",
+    score_dtype: ScoreType = "float64",
+    rank_base: Literal[0, 1] = 1,
+    queries: Queries = "qrels",
+    duplicates: Duplicates = "error",
+    judged_only: bool = False,
+    drop_identical: bool = False,
+    depth: int | None = None,
+    query: str = "query",
+    item: str = "item",
+    score: str = "score",
+    rank: str = "rank",
+    relevance: str = "relevance",
+) -> FrameT:
+    r"""Join a run with its judgements: one row an item that was returned, judged, or both.
+
+    $rank = 1 + |\{\text{items of the ranking that stand above}\}|$ by score, equal scores by the tie rule.
+
+    A ranking is a query and its keys. Every ranking gets all judged rows of its query, so that an item
+    that a system missed counts against it: its rank is null. An item without a judgement has a null
+    relevance. A null or NaN score comes last.
+
+    Parameters
+    ----------
+    run
+        One row an item that a system returned: `query`, `item` (text, integers or binary), `score` or
+        `rank` or both (numbers), any other columns.
+    qrels
+        One row a judgement: `query`, `item`, `relevance` (a number; without that column every row has
+        grade 1; null or NaN is unjudged). Its other columns are not used.
+    keys
+        Columns that tell rankings of a query apart; default ``["system"]`` if the run has it. Each system
+        is crossed with the judged queries; any other key gives a ranking where some system has it.
+    attributes
+        What describes a query: a table of one row a query, or a list of columns of the run; filled on
+        the rows of missed items too.
+    order_by
+        ``"score"`` or ``"rank"``; default: the score if there is one. Where score orders, the rank
+        column is not read.
+    descending
+        False where a low score is good, as with distances.
+    ties
+        Order of equal scores: ``"item-descending"`` (trec_eval), ``"item-ascending"``,
+        ``"item-text-descending"`` (integers as text), ``"best"`` or ``"worst"`` (higher or lower grades
+        first, then item-descending).
+    score_dtype
+        ``"float32"`` narrows the scores, as trec_eval 9 does, so that close ones tie.
+    rank_base
+        0 for ranks that count from 0.
+    queries
+        ``"qrels"``: every judged query, a missing one scores 0 (trec_eval -c); ``"both"``: only rankings
+        that the run has of judged queries (trec_eval without -c); ``"run"``: those of the run, judged or
+        not; ``"all"``.
+    duplicates
+        An item twice in a ranking, or twice judged: ``"error"``; ``"first"`` keeps its best-ranked copy
+        and the places of all others, and equal judgements once; ``"max"`` keeps the highest grade too.
+    judged_only
+        Rank judged items only (trec_eval -J): unjudged rows go, and negative grades lose their rank.
+    drop_identical
+        Drop rows whose item is the query itself before ranking (BEIR).
+    depth
+        Keep the top of each ranking only (trec_eval -M).
+    query, item, score, rank, relevance
+        Names of the columns.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        As the run: `query`, keys, `item`, `rank` (Int64; Float64 for given fractional ranks), `relevance`
+        (Float64), the run's other columns, attributes. In no particular order.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, ids are null or of different kinds, a row is repeated, a given rank is
+        below the base, an attribute varies within a ranking, the tables are swapped, or no query is in
+        both. A lazy plan raises when it is collected, and looks for repeated rows among the judged only.
+    ValueError
+        If an option has no such value.
+
+    References
+    ----------
+    trec_eval, form_res_rels.c (order of equal scores).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_rank as rank
+    >>> run = pl.DataFrame({"query": ["q", "q"], "item": ["a", "b"], "score": [0.2, 0.9]})
+    >>> qrels = pl.DataFrame({"query": ["q", "q"], "item": ["a", "c"], "relevance": [2, 1]})
+    >>> rank.judge(run, qrels).select("item", "rank", "relevance").sort("rank").rows()
+    [('c', None, 1.0), ('b', 1, None), ('a', 2, 2.0)]
+    """
+    options = Judging(
+        keys=keys,
+        attributes=attributes,
+        order_by=order_by,
+        descending=descending,
+        ties=ties,
+        score_dtype=score_dtype,
+        rank_base=rank_base,
+        queries=queries,
+        duplicates=duplicates,
+        judged_only=judged_only,
+        drop_identical=drop_identical,
+        depth=depth,
+        query=query,
+        item=item,
+        score=score,
+        rank=rank,
+        relevance=relevance,
+    )
+    return like(run, judged_table(run, qrels, options))
+
+
+def judged_table(run: Frame, qrels: Frame, options: Judging) -> pl.LazyFrame:
+    """Lay out `judge` as a plan."""
+    eager = isinstance(run, pl.DataFrame)
+    run_rows, grades, keys = _read(run, qrels, options)
+    ranking = [options.query, *keys]
+    if eager:
+        _refuse_strangers(run_rows, grades, options.query)
+    ranked = _ranked(run_rows, grades, ranking, options)
+    if eager:
+        # Used twice below; a lazy plan leaves that to the engine.
+        ranked = ranked.collect().lazy()
+    expected = _rankings(run_rows, grades, keys, options).join(grades, on=options.query)
+    place = [*ranking, options.item]
+    matched = expected.join(ranked, on=place, how="left")
+    if options.duplicates == "error":
+        matched = matched.map_batches(_refusing_repeats(place, "run"), validate_output_schema=False)
+    judged = pl.concat([matched, _unjudged(ranked, grades, options)], how="diagonal")
+    if options.judged_only:
+        judged = _judged_only(judged, ranking, options)
+    others = [name for name in ranked.collect_schema().names() if name not in {*place, options.rank}]
+    judged = judged.select(*place, options.rank, options.relevance, *others)
+    return _with_attributes(judged, run_rows, ranking, options)
+
+
+def _read(run: Frame, qrels: Frame, options: Judging) -> tuple[pl.LazyFrame, pl.LazyFrame, list[str]]:
+    """Check both tables: the run's rows, one grade a judged item, and the names of the keys."""
+    tables = {"run": as_lazy(run, "run"), "qrels": as_lazy(qrels, "qrels")}
+    _refuse_swapped(tables, options)
+    tables = unify_ids(tables, [options.query, options.item])
+    names = tables["run"].collect_schema().names()
+    keys = list(options.keys) if options.keys is not None else ["system"] if "system" in names else []
+    require_columns(names, keys, "run")
+    run_rows = _no_nulls(tables["run"], [options.query, options.item, *keys], "run")
+    graded = _no_nulls(tables["qrels"], [options.query, options.item], "qrels")
+    grades = graded.select(options.query, options.item, _grade(graded, options.relevance))
+    if options.drop_identical:
+        different = pl.col(options.query) != pl.col(options.item)
+        run_rows, grades = run_rows.filter(different), grades.filter(different)
+    if isinstance(run, pl.DataFrame) and options.duplicates == "error":
+        _refuse_repeats(run_rows.select(options.query, *keys, options.item).collect(), "run")
+    return run_rows, _one_grade(grades, options), keys
+
+
+def _refuse_swapped(tables: dict[str, pl.LazyFrame], options: Judging) -> None:
+    run, qrels = (tables[name].collect_schema().names() for name in ("run", "qrels"))
+    orders = {options.score, options.rank}
+    if options.relevance in run:
+        swapped = not orders & set(run)
+        raise DataError(
+            f"run has a column {options.relevance!r}"
+            + (
+                f" and neither {options.score!r} nor {options.rank!r}: are run and qrels swapped?"
+                if swapped
+                else ": is it a judged table already? Give it to evaluate without qrels, or drop that column"
+            )
+        )
+    if options.relevance not in qrels and orders & set(qrels):
+        raise DataError(
+            f"qrels has no column {options.relevance!r} but {sorted(orders & set(qrels))}: "
+            "are run and qrels swapped?"
+        )
+    wanted = options.order_by and {"score": options.score, "rank": options.rank}[options.order_by]
+    if wanted:
+        require_columns(run, [wanted], "run")
+    elif not orders & set(run):
+        raise DataError(f"run has neither {options.score!r} nor {options.rank!r}; its columns are {run}")
+
+
+def _grade(qrels: pl.LazyFrame, relevance: str) -> pl.Expr:
+    dtype = qrels.collect_schema().get(relevance)
+    if dtype is None:
+        return pl.lit(1.0).alias(relevance)
+    if not (dtype.is_numeric() or isinstance(dtype, pl.Boolean | pl.Null)):
+        raise DataError(f"qrels.{relevance} has type {dtype}; grades are numbers: cast it first")
+    return pl.col(relevance).cast(pl.Float64).fill_nan(None)
+
+
+def _no_nulls(frame: pl.LazyFrame, columns: Sequence[str], table: str) -> pl.LazyFrame:
+    """Refuse null ids, batch by batch as they pass."""
+
+    def check(name: str) -> Callable[[pl.Series], pl.Series]:
+        def refuse(values: pl.Series) -> pl.Series:
+            if values.null_count():
+                raise DataError(
+                    f"{table}.{name} has a null: every row needs its {name}; drop or fill such rows"
+                )
+            return values
+
+        return refuse
+
+    schema = frame.collect_schema()
+    checked = [
+        pl.col(name).map_batches(check(name), return_dtype=schema[name], is_elementwise=True)
+        for name in columns
+    ]
+    return frame.with_columns(checked)
+
+
+def _one_grade(grades: pl.LazyFrame, options: Judging) -> pl.LazyFrame:
+    judged = [options.query, options.item]
+    if options.duplicates == "max":
+        return grades.group_by(judged).agg(pl.col(options.relevance).max())
+    if options.duplicates == "first":
+        grades = grades.unique()
+    return grades.map_batches(_refusing_repeats(judged, "qrels"), validate_output_schema=False)
+
+
+def _refusing_repeats(columns: Sequence[str], table: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    def check(rows: pl.DataFrame) -> pl.DataFrame:
+        _refuse_repeats(rows.select(columns), table, rows)
+        return rows
+
+    return check
+
+
+def _refuse_repeats(keys: pl.DataFrame, table: str, rows: pl.DataFrame | None = None) -> None:
+    # Rows with one hash are cheap to look for, and nearly always there are none.
+    hashes = pl.sum_horizontal(pl.col(name).hash(seed) for seed, name in enumerate(keys.columns))
+    if keys.select(hashes.n_unique()).item() == keys.height:
+        return
+    repeated = keys.filter(keys.is_duplicated())
+    if repeated.is_empty():
+        return
+    first = repeated.row(0, named=True)
+    grades = ""
+    if table == "qrels" and rows is not None:
+        same = rows.filter(*(pl.col(name) == value for name, value in first.items()))
+        grades = f" with grades {same[:, -1].to_list()}"
+    where = ", ".join(f"{name} {value!r}" for name, value in first.items())
+    way_out = {
+        "run": "duplicates='first' keeps the best-ranked",
+        "qrels": "duplicates='max' keeps the highest grade",
+    }.get(table, "it takes one row each")
+    raise DataError(f"{table} has a row twice{grades}: {where} ({repeated.height} such rows); {way_out}")
+
+
+def _refuse_strangers(run_rows: pl.LazyFrame, grades: pl.LazyFrame, query: str) -> None:
+    """Refuse tables without a common query, showing ids of both."""
+    shared = run_rows.join(grades, on=query, how="semi").select(query).head(1)
+    examples = [frame.select(query).unique(maintain_order=True).head(3) for frame in (run_rows, grades)]
+    common, ours, theirs = pl.collect_all([shared, *examples])
+    if common.is_empty() and not ours.is_empty() and not theirs.is_empty():
+        raise DataError(
+            f"run and qrels have no query in common: the run has {ours[query].to_list()}, …; "
+            f"the qrels {theirs[query].to_list()}, …"
+        )
+
+
+def _ranked(
+    run_rows: pl.LazyFrame, grades: pl.LazyFrame, ranking: Sequence[str], options: Judging
+) -> pl.LazyFrame:
+    """Give each row of the run its rank, over all rows first; then cut at the depth and keep best copies."""
+    schema = run_rows.collect_schema()
+    by = options.order_by or ("score" if options.score in schema else "rank")
+    rank = pl.col(options.rank)
+    if by == "rank":
+        whole = schema[options.rank].is_integer() or isinstance(schema[options.rank], pl.Boolean)
+        given = given_rank(rank, f"run.{options.rank}", options.rank_base)
+        ranked = run_rows.with_columns(given.cast(pl.Int64 if whole else pl.Float64).alias(options.rank))
+    else:
+        by_grade = options.ties in ("best", "worst")
+        if by_grade:
+            run_rows = run_rows.join(grades, on=[options.query, options.item], how="left")
+        key = score_key(pl.col(options.score), descending=options.descending, score_dtype=options.score_dtype)
+        position = ordinal(
+            key, pl.col(options.item), options.ties, pl.col(options.relevance) if by_grade else None
+        )
+        ranked = run_rows.with_columns(position.over(ranking).cast(pl.Int64).alias(options.rank))
+        if by_grade:
+            ranked = ranked.drop(options.relevance)
+    if options.duplicates != "error":
+        place = [*ranking, options.item]
+        ranked = ranked.sort(options.rank, nulls_last=True).unique(place, keep="first", maintain_order=True)
+    if options.depth is not None:
+        ranked = ranked.filter(rank.is_null() | (rank <= options.depth))
+    return ranked
+
+
+def _rankings(
+    run_rows: pl.LazyFrame, grades: pl.LazyFrame, keys: Sequence[str], options: Judging
+) -> pl.LazyFrame:
+    """List the rankings that count: query and keys."""
+    judged = grades.select(options.query).unique()
+    own = run_rows.select(options.query, *keys).unique()
+    if options.queries == "run":
+        return own
+    if options.queries == "both":
+        return own.join(judged, on=options.query, how="semi")
+    others = [key for key in keys if key != "system"]
+    crossed = judged
+    if others:
+        # A day on which nobody asked the query makes no ranking.
+        crossed = run_rows.select(options.query, *others).unique().join(judged, on=options.query, how="semi")
+    if "system" in keys:
+        crossed = crossed.join(run_rows.select("system").unique(), how="cross")
+    crossed = crossed.select(options.query, *keys)
+    return crossed if options.queries == "qrels" else pl.concat([crossed, own]).unique()
+
+
+def _unjudged(ranked: pl.LazyFrame, grades: pl.LazyFrame, options: Judging) -> pl.LazyFrame:
+    unjudged = ranked.join(grades, on=[options.query, options.item], how="anti")
+    if options.queries in ("qrels", "both"):
+        unjudged = unjudged.join(grades, on=options.query, how="semi")
+    return unjudged
+
+
+def _judged_only(judged: pl.LazyFrame, ranking: Sequence[str], options: Judging) -> pl.LazyFrame:
+    """Rank the judged items anew; a negative grade only loses its rank, so that no query vanishes."""
+    rank = pl.when(pl.col(options.relevance) >= 0).then(pl.col(options.rank))
+    again = rank.rank("min").over(ranking).cast(pl.Int64)
+    return judged.filter(pl.col(options.relevance).is_not_null()).with_columns(again.alias(options.rank))
+
+
+def _with_attributes(
+    judged: pl.LazyFrame, run_rows: pl.LazyFrame, ranking: Sequence[str], options: Judging
+) -> pl.LazyFrame:
+    """Carry what describes a query onto every row of it."""
+    query, given = options.query, options.attributes
+    if given is None:
+        return judged
+    if isinstance(given, pl.DataFrame | pl.LazyFrame):
+        both = unify_ids({"judged": judged, "attributes": as_lazy(given, "attributes")}, [query])
+        table = both["attributes"].map_batches(
+            _refusing_repeats([query], "attributes"), validate_output_schema=False
+        )
+        names = [name for name in table.collect_schema().names() if name != query]
+        return both["judged"].drop(names, strict=False).join(table, on=query, how="left")
+    names = list(given)
+    require_columns(run_rows.collect_schema().names(), names, "run")
+    judged = judged.drop(names)
+    for level in dict.fromkeys([tuple(ranking), (query,)]):
+        known = [pl.col(name).drop_nulls() for name in names]
+        values = run_rows.group_by(level).agg(
+            *(values.first() for values in known),
+            *(values.n_unique().name.prefix("_different_") for values in known),
+        )
+        if level == tuple(ranking):
+            values = values.map_batches(_refusing_variation(names, level), validate_output_schema=False)
+        one = [pl.when(pl.col(f"_different_{name}") <= 1).then(name).name.keep() for name in names]
+        judged = judged.join(values.select(*level, *one), on=level, how="left", suffix="_of_query")
+        if level != tuple(ranking):
+            # A system that missed the query has it from the others, where they agree.
+            judged = judged.with_columns(pl.coalesce(name, f"{name}_of_query") for name in names)
+            judged = judged.drop(f"{name}_of_query" for name in names)
+    return judged
+
+
+def _refusing_variation(names: Sequence[str], level: Sequence[str]) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    def check(values: pl.DataFrame) -> pl.DataFrame:
+        for name in names:
+            varying = values.filter(pl.col(f"_different_{name}") > 1)
+            if not varying.is_empty():
+                where = ", ".join(f"{key} {varying[key][0]!r}" for key in level)
+                raise DataError(
+                    f"attribute {name!r} varies within a ranking ({where}); make it a key: keys=[...]"
+                )
+        return values
+
+    return check

@@ -1,0 +1,58 @@
+"""Ranks from scores: one total order, so that no row order and no engine can change a rank."""
+
+from typing import Literal
+
+import polars as pl
+
+from polars_rank.errors import DataError
+
+Ties = Literal["item-descending", "item-ascending", "item-text-descending", "best", "worst"]
+OrderBy = Literal["score", "rank"]
+ScoreType = Literal["float64", "float32"]
+
+
+def score_key(score: pl.Expr, *, descending: bool, score_dtype: ScoreType) -> pl.Expr:
+    """What orders a ranking: higher is better, null (no score, or NaN) is last."""
+    real = score.cast(pl.Float32).cast(pl.Float64) if score_dtype == "float32" else score.cast(pl.Float64)
+    real = real.fill_nan(None)
+    # Zero has two signs, and a sort tells them apart.
+    return (real if descending else -real) + 0.0
+
+
+def ordinal(key: pl.Expr, item: pl.Expr, ties: Ties, grade: pl.Expr | None = None) -> pl.Expr:
+    """Position by `key`, equal keys by the tie rule; to be taken ``.over`` a ranking.
+
+    Text is compared by its UTF-8 bytes, integers by value. `grade` is needed for the ties ``"best"``
+    and ``"worst"`` alone.
+    """
+    fields = [key.is_not_null().alias("known"), key.fill_null(0.0).alias("key")]
+    if ties in ("best", "worst"):
+        assert grade is not None
+        known = grade.fill_nan(None).fill_null(0.0)
+        fields.append((known if ties == "best" else -known).alias("grade"))
+    if ties == "item-ascending":
+        down = [
+            (~key.is_not_null()).alias("unknown"),
+            (-key.fill_null(0.0)).alias("down"),
+            item.alias("item"),
+        ]
+        return pl.struct(down).rank("ordinal")
+    fields.append((item.cast(pl.String) if ties == "item-text-descending" else item).alias("item"))
+    return pl.struct(fields).rank("ordinal", descending=True)
+
+
+def given_rank(rank: pl.Expr, name: str, rank_base: int) -> pl.Expr:
+    """Ranks of a run that is ordered by rank, counted from 1; a rank below the base is refused."""
+
+    def check(ranks: pl.Series) -> pl.Series:
+        if (ranks < 1).any():
+            below = ranks.min() - 1 + rank_base  # type: ignore[operator]
+            hint = "; use rank_base=0 if it counts from 0" if rank_base == 1 else ""
+            raise DataError(
+                f"{name} holds {below:g}, but a run ordered by rank counts from {rank_base}{hint}"
+            )
+        return ranks
+
+    real = rank.cast(pl.Float64).fill_nan(None) + (1 - rank_base)
+    # A look at each batch as it passes: it streams, and nothing is collected.
+    return real.map_batches(check, return_dtype=pl.Float64, is_elementwise=True)
