@@ -348,7 +348,7 @@ def average_precision(
     element = pl.element()
     precisions = r.filter(hits).implode().list.sort().list.eval(element.cum_count() / element)
     # The sum of no floats is -0.0 in Polars.
-    return unless_empty(ratio(precisions.list.sum() + 0.0, size), total, empty).alias(name)
+    return unless_empty(ratio(precisions.list.sum().abs(), size), total, empty).alias(name)
 
 
 @measure(

@@ -137,8 +137,8 @@ def rbp(
     r, g = number(rank), number(relevance)
     weight = (1 - persistence) * pl.lit(float(persistence)).pow(r - 1)
     if max_relevance is None:
-        return (weight.filter(relevant(g, min_relevance) & returned(r, k)).sum() + 0.0).alias(name)
-    value = (weight * g / max_relevance).filter(relevant(g, 0) & returned(r, k)).sum() + 0.0
+        return (weight.filter(relevant(g, min_relevance) & returned(r, k)).sum().abs()).alias(name)
+    value = (weight * g / max_relevance).filter(relevant(g, 0) & returned(r, k)).sum().abs()
     return _nan_beyond(value, g, max_relevance).alias(name)
 
 
@@ -202,7 +202,7 @@ def err(
     stop = stops.filter(rows).sort_by(r.filter(rows), g.filter(rows), descending=[False, True])
     place = r.filter(rows).sort()
     reached = (1 - stop).cum_prod().shift(1, fill_value=1.0)
-    return _nan_beyond((stop / place * reached).sum() + 0.0, g, max_relevance).alias(name)
+    return _nan_beyond((stop / place * reached).sum().abs(), g, max_relevance).alias(name)
 
 
 def _nan_beyond(value: pl.Expr, relevance: pl.Expr, max_relevance: float) -> pl.Expr:

@@ -208,4 +208,4 @@ def _best_first(gains: pl.Expr, k: int | None) -> pl.Expr:
 
 def _positive(total: pl.Expr) -> pl.Expr:
     # The sum of no floats is -0.0 in Polars.
-    return total + 0.0
+    return total.abs()

@@ -161,4 +161,4 @@ def _mean(value: pl.Expr, place: pl.Expr, not_found: IntoColumn | float) -> pl.E
     skip = isinstance(not_found, str) and not_found == "skip"
     size = place.count() if skip else place.len()
     # The sum of no floats is -0.0 in Polars.
-    return ((value.sum() + 0.0) / size).fill_nan(0.0)
+    return (value.sum().abs() / size).fill_nan(0.0)

@@ -1,0 +1,276 @@
+"""A judged table becomes a per-query table, and that a summary."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypedDict, TypeVar, Unpack
+
+import polars as pl
+
+from polars_rank.catalogue import Call, parse
+from polars_rank.errors import DataError, require_columns
+from polars_rank.judging import Duplicates, Judging, Queries, judged_table
+from polars_rank.measures.rows import judged, number, returned
+from polars_rank.ranking import OrderBy, ScoreType, Ties
+from polars_rank.tables import Frame, as_lazy, like
+
+FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
+
+_JUDGED_ONLY = "_rank_among_judged"
+
+
+class JudgingOptions(TypedDict, total=False):
+    """The options that `evaluate` hands on to `judge`."""
+
+    attributes: Frame | Sequence[str] | None
+    order_by: OrderBy | None
+    descending: bool
+    ties: Ties
+    score_dtype: ScoreType
+    rank_base: Any
+    queries: Queries
+    duplicates: Duplicates
+    judged_only: bool
+    drop_identical: bool
+    depth: int | None
+    item: str
+    score: str
+
+
+def evaluate(
+    table: FrameT,
+    measures: str | pl.Expr | Sequence[str | pl.Expr],
+    *,
+    qrels: Frame | None = None,
+    by: Sequence[str] | None = None,
+    keys: Sequence[str] | None = None,
+    convention: str | None = None,
+    query: str = "query",
+    rank: str = "rank",
+    relevance: str = "relevance",
+    **judging: Unpack[JudgingOptions],
+) -> FrameT:
+    r"""Score every ranking: one row a query and system, one column a measure.
+
+    $value = measure(\{(rank, relevance)\})$ over the rows of a ranking; the mean over queries is
+    `summarize`'s.
+
+    Parameters
+    ----------
+    table
+        A judged table (one row an item that was returned, judged, or both: `query`, `rank`, `relevance`,
+        keys), or a run (as in `judge`) where `qrels` is given.
+    measures
+        Names, as ``"nDCG@10"``, ``"map"``, ``"precision@10-l2"``, or expressions, as
+        ``rank.ndcg(k=10)``. A name with ``judged_only=True`` ranks the judged items anew for itself.
+    qrels
+        The judgements, where the table is a run.
+    by
+        Further columns to carry: keys and attributes. One that varies within a ranking is refused.
+    keys
+        Columns that tell rankings of a query apart; default ``["system"]`` if the table has it.
+    convention
+        A program, such as ``"ranx"``: decides a name that means different things elsewhere.
+    query, rank, relevance
+        Names of the columns.
+    **judging
+        Options of `judge`, where `qrels` is given.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        As the table: `query`, keys, `by`, one Float64 column a measure, named as it was given; sorted by
+        query and keys.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, `by` varies within a ranking, or `judge` refuses the tables.
+    ValueError
+        If a name is unknown or ambiguous, or options of `judge` are given without `qrels`.
+
+    References
+    ----------
+    Each measure names its own.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_rank as rank
+    >>> run = pl.DataFrame({"query": ["q", "q"], "item": ["a", "b"], "score": [0.2, 0.9]})
+    >>> qrels = pl.DataFrame({"query": ["q", "q"], "item": ["a", "c"], "relevance": [2, 1]})
+    >>> rank.evaluate(run, ["RR", "P@2"], qrels=qrels).rows()
+    [('q', 0.5, 0.5)]
+    """
+    columns = {"query": query, "rank": rank, "relevance": relevance}
+    calls = _read(measures, convention)
+    if qrels is not None:
+        options = Judging(keys=keys, **columns, **judging)
+        rows = judged_table(table, qrels, options)
+    elif judging:
+        raise ValueError(f"{', '.join(judging)}: only a run is judged; give qrels= too")
+    else:
+        rows = as_lazy(table, "table")
+        _refuse_run(rows.collect_schema().names(), columns)
+    names: list[str] = rows.collect_schema().names()
+    ranking: list[str] = [query, *(keys if keys is not None else ["system"] if "system" in names else [])]
+    carried: list[str] = [name for name in by or [] if name not in ranking]
+    require_columns(names, [*ranking, *carried], "table")
+    return like(table, _per_query(rows, calls, ranking, carried, columns))
+
+
+def _read(
+    measures: str | pl.Expr | Sequence[str | pl.Expr], convention: str | None
+) -> dict[str, Call | pl.Expr]:
+    given = [measures] if isinstance(measures, str | pl.Expr) else list(measures)
+    calls: dict[str, Call | pl.Expr] = {}
+    for each in given:
+        name = each if isinstance(each, str) else each.meta.output_name()
+        if name in calls:
+            raise ValueError(f"measures names {name!r} twice; give it once, or another .alias(...)")
+        calls[name] = parse(each, convention=convention) if isinstance(each, str) else each
+    if not calls:
+        raise ValueError("measures is empty; name at least one, such as 'nDCG@10'")
+    return calls
+
+
+def _refuse_run(names: Sequence[str], columns: dict[str, str]) -> None:
+    if columns["relevance"] not in names:
+        raise DataError(
+            f"table has no column {columns['relevance']!r}; its columns are {list(names)}. "
+            "For a run, give its judgements: evaluate(run, measures, qrels=qrels)"
+        )
+    require_columns(names, columns.values(), "table")
+
+
+def _per_query(
+    rows: pl.LazyFrame,
+    calls: dict[str, Call | pl.Expr],
+    ranking: Sequence[str],
+    carried: Sequence[str],
+    columns: dict[str, str],
+) -> pl.LazyFrame:
+    if any(isinstance(call, Call) and call.judged_only for call in calls.values()):
+        kept = returned(number(columns["rank"])) & judged(number(columns["relevance"]))
+        again = pl.when(kept).then(number(columns["rank"])).rank("min").over(ranking)
+        rows = rows.with_columns(again.alias(_JUDGED_ONLY))
+    values = [_expression(call, columns).alias(name) for name, call in calls.items()]
+    constant = [pl.col(name).first() for name in carried]
+    different = [pl.col(name).n_unique().name.prefix("_different_") for name in carried]
+    result = rows.group_by(ranking).agg(*constant, *values, *different)
+    if carried:
+        result = result.map_batches(_refusing_variation(carried, ranking), validate_output_schema=False)
+    return result.select(*ranking, *carried, *calls).sort(ranking)
+
+
+def _expression(call: Call | pl.Expr, columns: dict[str, str]) -> pl.Expr:
+    if isinstance(call, pl.Expr):
+        return call
+    rank = _JUDGED_ONLY if call.judged_only else columns["rank"]
+    return call.expression(rank=rank, relevance=columns["relevance"])
+
+
+def _refusing_variation(
+    carried: Sequence[str], ranking: Sequence[str]
+) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    def check(values: pl.DataFrame) -> pl.DataFrame:
+        for name in carried:
+            varying = values.filter(pl.col(f"_different_{name}") > 1)
+            if not varying.is_empty():
+                where = ", ".join(f"{key} {varying[key][0]!r}" for key in ranking)
+                raise DataError(
+                    f"by names {name!r}, which varies within a ranking ({where}): a missed item would fall "
+                    f"out of its slice. If it tells rankings apart, keys=[{name!r}]; if it describes the query, "
+                    f"attributes=[{name!r}] of judge fills it on every row"
+                )
+        return values
+
+    return check
+
+
+def summarize(
+    per_query: FrameT,
+    *,
+    by: Sequence[str] | None = None,
+    measures: Sequence[str] | None = None,
+    convention: str | None = None,
+) -> FrameT:
+    r"""Sum up a per-query table: each measure by its own aggregate over the queries.
+
+    $value = \frac{1}{n} \sum_{queries} v$ for most measures, the sum for counts; the standard error is
+    $s / \sqrt{n}$.
+
+    Parameters
+    ----------
+    per_query
+        One row a ranking, one numeric column a measure, as `evaluate` gives it.
+    by
+        Columns to slice by; default ``["system"]`` if the table has it, else none.
+    measures
+        The measures' columns; default: the numeric columns whose names are measures.
+    convention
+        A program, such as ``"ranx"``: decides a name that means different things elsewhere.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        As the table, one row a slice and measure: `by`, `measure`, `value`, `n` (rankings with a value),
+        `missing` (rankings without: a null is left out of the value), `standard_error` (null for sums and
+        where n is 1). A NaN makes the value NaN.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, or no column is a measure.
+
+    References
+    ----------
+    trec_eval, trec_eval.c (means, sums of num_* measures).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_rank as rank
+    >>> per_query = pl.DataFrame({"query": ["q1", "q2"], "AP": [1.0, 0.5], "num_ret": [3.0, 5.0]})
+    >>> rank.summarize(per_query).select("measure", "value", "n").rows()
+    [('AP', 0.75, 2), ('num_ret', 8.0, 2)]
+    """
+    rows = as_lazy(per_query, "per_query")
+    schema = rows.collect_schema()
+    slices: list[str] = list(by) if by is not None else ["system"] if "system" in schema else []
+    require_columns(schema.names(), [*slices, *(measures or [])], "per_query")
+    aggregates = _aggregates(schema, slices, measures, convention)
+    if not aggregates:
+        raise DataError(
+            f"per_query has no measure among its columns {schema.names()}; name them: measures=[...]"
+        )
+    values = list(aggregates)
+    order = pl.col("measure").replace_strict(values, range(len(values)), return_dtype=pl.UInt32)
+    value, is_sum = pl.col("value"), pl.col("measure").is_in([m for m, a in aggregates.items() if a == "sum"])
+    long = rows.unpivot(on=values, index=slices, variable_name="measure", value_name="value")
+    result = (
+        long.with_columns(pl.col("value").cast(pl.Float64))
+        .group_by([*slices, "measure"])
+        .agg(
+            pl.when(is_sum.first()).then(value.sum()).otherwise(value.mean()).alias("value"),
+            value.count().cast(pl.Int64).alias("n"),
+            value.null_count().cast(pl.Int64).alias("missing"),
+            pl.when(~is_sum.first()).then(value.std() / value.count().sqrt()).alias("standard_error"),
+        )
+        .sort([*slices, order])
+    )
+    return like(per_query, result)
+
+
+def _aggregates(
+    schema: pl.Schema, slices: Sequence[str], measures: Sequence[str] | None, convention: str | None
+) -> dict[str, str]:
+    """Tell the aggregate of each measure column; a column with a name of its own is averaged."""
+    found: dict[str, str] = {}
+    for name in measures if measures is not None else schema.names():
+        try:
+            found[name] = parse(name, convention=convention).measure.aggregate
+        except ValueError:
+            if measures is not None:
+                found[name] = "mean"
+        if measures is None and (name in slices or not schema[name].is_numeric()):
+            found.pop(name, None)
+    return found
