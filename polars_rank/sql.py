@@ -1,5 +1,6 @@
 """The SQL side: the macros' text, and how they get into a DuckDB connection."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,7 @@ def macros(name: str = "rank") -> str:
     Returns
     -------
     str
-        ``CREATE OR REPLACE MACRO`` statements, in the order of the files in ``sql/``.
+        ``CREATE OR REPLACE MACRO`` statements, file by file.
 
     Examples
     --------
@@ -48,8 +49,10 @@ def macros(name: str = "rank") -> str:
     >>> rank.macros().count("CREATE OR REPLACE MACRO rank.ndcg(")
     1
     """
-    text = "\n".join(file.read_text(encoding="utf-8") for file in sorted(_folder().glob("*.sql")))
-    return text.replace("MACRO rank.", f"MACRO {_quoted(name)}.")
+    # The per-query table comes last: a macro can only be made when those that it calls are there.
+    files = sorted(_folder().glob("*.sql"), key=lambda file: (file.stem == "evaluation", file.stem))
+    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    return re.sub(r"\brank\.(?=\w+\()", lambda _: f"{_quoted(name)}.", text)
 
 
 def init_text() -> str:
