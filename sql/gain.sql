@@ -68,47 +68,48 @@ CREATE OR REPLACE MACRO rank.ndcg(
                 || coalesce(ideal::varchar, 'NULL')
             )
         ELSE
-            coalesce(
-                coalesce(
-                sum(
-                    CASE
-                        WHEN
-                            rank::double BETWEEN 1 AND coalesce(k::double, 'inf'::double)
-                            AND relevance::double BETWEEN 0 AND 'inf'::double
-                            THEN
-                                CASE gain WHEN 'linear' THEN relevance::double
-                                    ELSE 2.0::double ^ relevance::double - 1 END
-                                / log2(rank::double + 1)
-                    END
-                ),
-                0.0
-                )
-                / nullif(
-                    list_sum([
-                        CASE gain WHEN 'linear' THEN g ELSE 2.0::double ^ g - 1 END / log2(i + 1)
-                        FOR g, i IN CASE
-                            WHEN ideal = 'k'
-                                THEN [
-                                    max(relevance::double) FILTER (relevance::double BETWEEN 0 AND 'inf'::double)
-                                    FOR place IN range(
-                                        coalesce(k, count(*) FILTER (rank::double BETWEEN 1 AND 'inf'::double))::bigint
-                                    )
-                                ]
-                            ELSE
-                                list_slice(
-                                    list_sort(
-                                        list(relevance::double) FILTER (
-                                            relevance::double BETWEEN 0 AND 'inf'::double
-                                            AND (ideal = 'judged' OR rank::double BETWEEN 1 AND 'inf'::double)
-                                        ),
-                                        'DESC'
-                                    ),
-                                    1, coalesce(k::double, 1e18)::bigint
-                                )
+            CASE
+                WHEN count(*) FILTER (relevance::double > 0 AND relevance::double <= 'inf'::double) = 0
+                    THEN empty::double
+                ELSE coalesce(
+                    sum(
+                        CASE
+                            WHEN
+                                rank::double BETWEEN 1 AND coalesce(k::double, 'inf'::double)
+                                AND relevance::double BETWEEN 0 AND 'inf'::double
+                                THEN
+                                    CASE gain WHEN 'linear' THEN relevance::double
+                                        ELSE 2.0::double ^ relevance::double - 1 END
+                                    / log2(rank::double + 1)
                         END
-                    ]),
+                    )
+                    / nullif(
+                        list_sum([
+                            CASE gain WHEN 'linear' THEN g ELSE 2.0::double ^ g - 1 END / log2(i + 1)
+                            FOR g, i IN CASE
+                                WHEN ideal = 'k'
+                                    THEN [
+                                        max(relevance::double) FILTER (relevance::double BETWEEN 0 AND 'inf'::double)
+                                        FOR place IN range(
+                                            coalesce(k, count(*) FILTER (rank::double BETWEEN 1 AND 'inf'::double))::bigint
+                                        )
+                                    ]
+                                ELSE
+                                    list_slice(
+                                        list_sort(
+                                            list(relevance::double) FILTER (
+                                                relevance::double BETWEEN 0 AND 'inf'::double
+                                                AND (ideal = 'judged' OR rank::double BETWEEN 1 AND 'inf'::double)
+                                            ),
+                                            'DESC'
+                                        ),
+                                        1, coalesce(k::double, 1e18)::bigint
+                                    )
+                            END
+                        ]),
+                        0.0
+                    ),
                     0.0
-                ),
-                empty::double
-            )
+                )
+            END
     END;

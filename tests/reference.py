@@ -43,7 +43,8 @@ def _hits(rows: Rows, k: float | None, min_relevance: float) -> list[float]:
 
 
 def _count_relevant(rows: Rows, min_relevance: float, given: float | None = None) -> float:
-    if given is not None:
+    # As a column it has no value where there is no row.
+    if given is not None and rows:
         return given
     return sum(_is_relevant(grade, min_relevance) for grade in _grades(rows))
 

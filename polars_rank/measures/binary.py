@@ -174,7 +174,7 @@ def recall(
     hits = count(relevant(g, min_relevance) & returned(r, k))
     total = count_relevant(g, min_relevance, num_relevant)
     size = _capped(total, k) if denominator == "min" else total
-    return unless_empty(hits / size, total, empty).alias(name)
+    return unless_empty(ratio(hits, size), total, empty, num_relevant).alias(name)
 
 
 @measure(
@@ -251,8 +251,8 @@ def f_measure(
     total = count_relevant(g, min_relevance, num_relevant)
     size = count(returned(r)) if k is None else float(k)
     # P = hits / size and R = hits / total put into the formula: one division, no 0 / 0.
-    value = (1 + beta**2) * hits / (beta**2 * total + size)
-    return unless_empty(value, total, empty).alias(name)
+    value = ratio((1 + beta**2) * hits, beta**2 * total + size)
+    return unless_empty(value, total, empty, num_relevant).alias(name)
 
 
 @measure(
@@ -348,7 +348,7 @@ def average_precision(
     element = pl.element()
     precisions = r.filter(hits).implode().list.sort().list.eval(element.cum_count() / element)
     # The sum of no floats is -0.0 in Polars.
-    return unless_empty(ratio(precisions.list.sum().abs(), size), total, empty).alias(name)
+    return unless_empty(ratio(precisions.list.sum().abs(), size), total, empty, num_relevant).alias(name)
 
 
 @measure(
@@ -413,7 +413,7 @@ def r_precision(
     r, g = number(rank), number(relevance)
     total = count_relevant(g, min_relevance, num_relevant)
     hits = count(relevant(g, min_relevance) & returned(r) & (r <= total))
-    return unless_empty(hits / total, total, empty).alias(name)
+    return unless_empty(ratio(hits, total), total, empty, num_relevant).alias(name)
 
 
 @measure(

@@ -5,7 +5,7 @@ from typing import Literal
 import polars as pl
 
 from polars_rank.catalogue import IntoColumn, label, measure
-from polars_rank.measures.rows import number, ratio, relevant, returned, unless_empty
+from polars_rank.measures.rows import count, number, ratio, relevant, returned, unless_empty
 
 Gain = Literal["linear", "exponential"]
 Ideal = Literal["judged", "list", "k"]
@@ -190,7 +190,7 @@ def ndcg(
         best = gains.max().fill_null(0.0) * (1 / (pl.int_range(2, length + 2)).log(2)).sum()
     else:
         best = _best_first(pl.when(returned(r)).then(gains) if ideal == "list" else gains, k)
-    return unless_empty(ratio(reached, best), best, empty).alias(name)
+    return unless_empty(ratio(reached, best), count(gains.is_not_null()), empty).alias(name)
 
 
 def _gains(relevance: pl.Expr, gain: Gain) -> pl.Expr:

@@ -132,7 +132,7 @@ def bpref(
     above = non_relevant.cum_sum().cast(pl.Float64)
     bound = pl.min_horizontal(total, count(judged(g)) - total)
     score = pl.when(above > 0).then(1 - pl.min_horizontal(above, total) / bound).otherwise(1.0)
-    return unless_empty(score.filter(~non_relevant).sum().abs() / total, total, empty).alias(name)
+    return unless_empty(ratio(score.filter(~non_relevant).sum().abs(), total), total, empty).alias(name)
 
 
 @measure(

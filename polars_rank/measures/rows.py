@@ -4,11 +4,14 @@ Every test is an interval, since NaN is greater than all numbers in both engines
 true, while NaN lies in no interval that ends at infinity. A null fails it too.
 """
 
+import sys
 from math import inf
 
 import polars as pl
 
 from polars_rank.catalogue import IntoColumn
+
+_LEAST = sys.float_info.min
 
 
 def number(column: IntoColumn | float) -> pl.Expr:
@@ -39,14 +42,26 @@ def count(rows: pl.Expr) -> pl.Expr:
 
 def count_relevant(relevance: pl.Expr, min_relevance: float, given: IntoColumn | float | None) -> pl.Expr:
     """Relevant items of the group: counted, or `given` by a log that holds only what was returned."""
-    return count(relevant(relevance, min_relevance)) if given is None else number(given).max()
+    counted = count(relevant(relevance, min_relevance))
+    if given is None:
+        return counted
+    # As in SQL, where the greatest of no rows is null: even a number counts only where there is a row.
+    return pl.coalesce(pl.when(pl.len() > 0).then(number(given).max()), counted)
 
 
-def ratio(numerator: pl.Expr, denominator: pl.Expr | float) -> pl.Expr:
-    """Divide; nothing over nothing is 0."""
-    return (numerator / denominator).fill_nan(0.0)
+def ratio(numerator: pl.Expr, size: pl.Expr) -> pl.Expr:
+    """Divide by a size; nothing out of nothing is 0.
+
+    Not fill_nan or when, which compute an operand again within an aggregation, where nothing is shared.
+    """
+    return numerator / size.clip(lower_bound=_LEAST)
 
 
-def unless_empty(value: pl.Expr, num_relevant: pl.Expr, empty: float | None) -> pl.Expr:
-    """Replace the value by `empty` where nothing is relevant."""
+def unless_empty(value: pl.Expr, num_relevant: pl.Expr, empty: float | None, given: object = None) -> pl.Expr:
+    """Replace the value by `empty` where nothing is relevant.
+
+    The value is 0 there already, unless the number of relevant items was `given` and contradicts the rows.
+    """
+    if empty == 0 and given is None:
+        return value
     return pl.when(num_relevant > 0).then(value).otherwise(empty)
