@@ -128,7 +128,9 @@ def _bca_levels(
 ) -> tuple[Array, Array]:
     samples = drawn.shape[1]
     centre = means[:, None]
-    share = ((drawn < centre).sum(axis=1) + (drawn <= centre).sum(axis=1)) / (2 * samples)
+    rounding = 1e-12 * np.abs(values).max(axis=1, keepdims=True)
+    below, above = drawn < centre - rounding, drawn > centre + rounding
+    share = (samples + below.sum(axis=1) - above.sum(axis=1)) / (2 * samples)
     bias = ndtri(np.clip(share, 0.5 / samples, 1 - 0.5 / samples))
     # The mean without one value is the mean, less that value's part.
     parts = weights * (values - centre) / np.maximum(weights.sum(axis=1, keepdims=True) - weights, 1e-300)
