@@ -138,7 +138,7 @@ def fuse(
     phi: float = 0.8,
     weighting: str = "multiply",
     fitted: pl.DataFrame | pl.LazyFrame | None = None,
-    window: int = 5,
+    reach: int = 5,
     order_by: OrderBy | None = None,
     descending: bool = True,
     ties: Ties = "item-descending",
@@ -210,7 +210,7 @@ def fuse(
         rrf: ``"multiply"``, or ``"stretch"`` for 1 / (k + rank / w), as Qdrant.
     fitted
         The table of `fit_fusion`, for trained methods.
-    window
+    reach
         slidefuse: places on either side.
     order_by
         ``"score"`` or ``"rank"``; default: the score if there is one. Given ranks are used by value.
@@ -283,7 +283,7 @@ def fuse(
     if method in _NEED_ABSENT or normalize == "borda":
         rows = with_absent(rows)
     if method in TRAINED:
-        rows = with_worth(rows, method, fitted, window)
+        rows = with_worth(rows, method, fitted, reach)
     if method in (*BY_SCORE, "segfuse"):
         rows = _with_score(rows, method, normalize, on_constant, ddof)
     if method in ("condorcet", "copeland"):
@@ -361,16 +361,24 @@ _FACTORS: Mapping[str, Callable[[Parameters], pl.Expr]] = {
 }
 
 
+# What picks one score, or the mean of two.
+_CHOICES: Mapping[str, Sequence[pl.Expr]] = {
+    "comb_min": [_TERM.min()],
+    "comb_max": [_TERM.max()],
+    "comb_med": [_TERM.quantile(0.5, "lower"), _TERM.quantile(0.5, "higher")],
+}
+
+
 def _total(rows: pl.LazyFrame, method: str, parameters: Parameters, *, explain: bool) -> pl.LazyFrame:
     """Make one row of each item of a query: its fused score, and where it came first."""
     if method in ("condorcet", "copeland"):
         total, share = pl.col("decided").first(), _TERM
-    elif method in ("comb_min", "comb_max"):
-        total = _TERM.min() if method == "comb_min" else _TERM.max().clip(_FLOOR)
-        share = _split(total)
-    elif method == "comb_med":
-        total = _TERM.median()
-        share = (_split(_TERM.quantile(0.5, "lower")) + _split(_TERM.quantile(0.5, "higher"))) / 2
+    elif method in _CHOICES:
+        chosen = _CHOICES[method]
+        total = pl.sum_horizontal(chosen) / len(chosen)
+        if method == "comb_max":
+            total = total.clip(_FLOOR)
+        share = total * pl.sum_horizontal(_part_in(choice) for choice in chosen) / len(chosen)
     elif method in _FACTORS:
         factor = _FACTORS[method](parameters)
         total, share = pl.when(_RETURNED > 0).then(_sorted_sum(_TERM) * factor), _TERM * factor
@@ -385,9 +393,10 @@ def _total(rows: pl.LazyFrame, method: str, parameters: Parameters, *, explain: 
     return rows.with_columns(first=first).group_by("query", "item").agg(**aggregates)
 
 
-def _split(chosen: pl.Expr) -> pl.Expr:
+def _part_in(choice: pl.Expr) -> pl.Expr:
     """Share a chosen score among the lists that gave it."""
-    return pl.when(chosen == _TERM).then(chosen / (chosen == _TERM).sum())
+    gave = choice == _TERM
+    return gave.cast(pl.Float64) / gave.sum()
 
 
 def _finish(fused: pl.LazyFrame, columns: Columns) -> pl.LazyFrame:
@@ -423,5 +432,8 @@ def _real(column: str | float | pl.Expr) -> pl.Expr:
 
 
 def _sorted_sum(term: pl.Expr) -> pl.Expr:
-    """Sum from the smallest up: equal terms give equal sums, in whatever order the lists came."""
-    return term.sort().sum()
+    """Sum from the smallest up: equal terms give equal sums, in whatever order the lists came.
+
+    The running sum adds one by one, as SQL does; `sum` adds in blocks, which differs in the last bit.
+    """
+    return term.sort().cum_sum().last().fill_null(0.0)

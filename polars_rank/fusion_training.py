@@ -55,7 +55,7 @@ def fit_fusion(
     =========  ===============================================================================
     mapfuse    mean average precision / rank
     posfuse    share of relevant items at the place, over the queries whose list reaches it
-    slidefuse  mean of posfuse's over the places within `window`, clipped to the list
+    slidefuse  mean of posfuse's over the places within `reach`, clipped to the list
     probfuse   mean share of relevant items in the segment / number of the segment; each list
                is cut into `segments` of equal size
     segfuse    the same for segments of 5, 10, 20, 40, … places, times (normalised score + 1)
@@ -180,12 +180,12 @@ def _segment(ends: Sequence[int] | None, segments: int | pl.Expr) -> pl.Expr:
     return (rank / (pl.col("length") / segments).ceil()).ceil().cast(pl.Int64)
 
 
-def with_worth(rows: pl.LazyFrame, method: str, fitted: Frame | None, window: int) -> pl.LazyFrame:
+def with_worth(rows: pl.LazyFrame, method: str, fitted: Frame | None, reach: int) -> pl.LazyFrame:
     """Add `worth`, what the judgements say of a row's place."""
     if fitted is None:
         raise ValueError(f"method={method!r} needs fitted=, the table of fit_fusion(runs, qrels, {method!r})")
-    if not isinstance(window, int) or isinstance(window, bool) or window < 0:
-        raise ValueError(f"window must be a whole number of at least 0, got {window!r}")
+    if not isinstance(reach, int) or isinstance(reach, bool) or reach < 0:
+        raise ValueError(f"reach must be a whole number of at least 0, got {reach!r}")
     table = as_lazy(fitted, "fitted")
     require_columns(table.collect_schema().names(), ["method", "system", "segment", "value"], "fitted")
     for_method = pl.col("method").map_batches(
@@ -198,7 +198,7 @@ def with_worth(rows: pl.LazyFrame, method: str, fitted: Frame | None, window: in
     )
     rows = rows.join(systems, on="system", how="left").filter(known)
     if method == "slidefuse":
-        return _windowed(rows, table, window)
+        return _windowed(rows, table, reach)
     rank, worth = pl.col("rank"), pl.col("worth")
     segment = {
         "mapfuse": pl.lit(1, pl.Int64),
@@ -212,10 +212,10 @@ def with_worth(rows: pl.LazyFrame, method: str, fitted: Frame | None, window: in
     return rows.with_columns(worth=scaled.fill_null(_ABSENT if method == "bayesfuse" else 0.0))
 
 
-def _windowed(rows: pl.LazyFrame, table: pl.LazyFrame, window: int) -> pl.LazyFrame:
+def _windowed(rows: pl.LazyFrame, table: pl.LazyFrame, reach: int) -> pl.LazyFrame:
     """Average over the places around a row, clipped to its list."""
-    first = (pl.col("rank") - window).clip(1)
-    last = pl.min_horizontal(pl.col("rank") + window, "length")
+    first = (pl.col("rank") - reach).clip(1)
+    last = pl.min_horizontal(pl.col("rank") + reach, "length")
     rows = rows.with_columns(before=first.ceil() - 1, last=last.floor())
     sums = table.sort("segment").select(
         "system", pl.col("segment").cast(pl.Float64), worth=pl.col("worth").cum_sum().over("system")

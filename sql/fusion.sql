@@ -1,0 +1,644 @@
+-- Rank fusion; formulas, rules and sources are told in polars_rank/fusion.py.
+--
+--   SELECT query, item, rank.rrf(rank) FROM lists GROUP BY query, item
+--   FROM rank.fuse('runs', k := 60)
+--   FROM rank.fuse('runs', method := 'comb_sum', normalize := 'min_max', weights := MAP {'bm25': 2.0, 'dense': 1.0})
+--   FROM rank.fuse('runs', method := 'posfuse', fitted := 'fitted')
+--
+-- Normalised scores alone are the contributions of comb_sum:
+--
+--   SELECT query, item, unnest(explain) FROM rank.fuse('runs', 'comb_sum', normalize := 'zscore', explain := TRUE)
+--
+-- `runs` names one table of system, query, item and score or rank; lists come in the order of the systems' names.
+-- A method is an argument and not a macro of its own: a macro can't call another, and thirty would repeat the same
+-- reading, ranking and ordering. What a method does not need is cut from the plan, since its name is a constant.
+-- COLUMNS([c FOR c IN (*) IF ...]) reads a column that may be missing, or _rank_none in its stead.
+
+CREATE OR REPLACE MACRO rank.rrf(rank, weight := 1, k := 60) AS
+    CASE
+        WHEN coalesce(NOT (k::double >= 0 AND k::double < 'inf'::double), TRUE)
+            THEN error('k must be a finite number of at least 0, got ' || coalesce(k::varchar, 'NULL'))
+        ELSE
+            coalesce(
+                list_sum(
+                    list_sort(
+                        list(weight::double / (k::double + rank::double)) FILTER (
+                            rank::double >= 1 AND NOT isnan(rank::double) AND NOT isnan(weight::double)
+                        )
+                    )
+                ),
+                0.0
+            )::double
+    END;
+
+CREATE OR REPLACE MACRO rank.fuse(
+    runs, method := 'rrf', k := 60, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, gamma := 1.0,
+    sigma := 0.01, phi := 0.8, weighting := 'multiply', fitted := NULL, reach := 5, order_by := NULL,
+    descending := TRUE, ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+) AS TABLE
+WITH
+    _rank_options AS (
+        SELECT TRUE AS checked
+        WHERE CASE
+            WHEN coalesce(method NOT IN (
+                'rrf', 'isr', 'log_isr', 'logn_isr', 'rbc', 'borda', 'weighted_borda', 'condorcet', 'copeland',
+                'comb_sum', 'comb_mean', 'comb_mnz', 'comb_anz', 'comb_min', 'comb_max', 'comb_med', 'comb_gmnz',
+                'mixed', 'wmnz', 'weighted_sum', 'convex', 'dbsf', 'relative_score', 'mapfuse', 'posfuse', 'probfuse',
+                'segfuse', 'slidefuse', 'bayesfuse'
+            ), TRUE)
+                THEN error(
+                    'method must be rrf, isr, log_isr, logn_isr, rbc, borda, weighted_borda, condorcet, copeland, '
+                    || 'comb_sum, comb_mean, comb_mnz, comb_anz, comb_min, comb_max, comb_med, comb_gmnz, mixed, wmnz, '
+                    || 'weighted_sum, convex, dbsf, relative_score, mapfuse, posfuse, probfuse, segfuse, slidefuse '
+                    || 'or bayesfuse, got ' || coalesce(method::varchar, 'NULL')
+                )
+            WHEN coalesce(NOT (k::double >= 0 AND k::double < 'inf'::double), TRUE)
+                THEN error('k must be a finite number of at least 0, got ' || coalesce(k::varchar, 'NULL'))
+            WHEN normalize NOT IN (
+                'min_max', 'min_max_inverted', 'max', 'sum', 'zscore', 'rank', 'borda', 'sigmoid', 'quantile'
+            )
+                THEN error(
+                    'normalize must be NULL, min_max, min_max_inverted, max, sum, zscore, rank, borda, sigmoid '
+                    || 'or quantile, got ' || normalize::varchar
+                )
+            WHEN
+                method IN ('dbsf', 'relative_score')
+                AND (normalize IS NOT NULL OR on_constant IS DISTINCT FROM 0 OR ddof IS DISTINCT FROM 0)
+                THEN error(
+                    method || ' has a normalisation of its own; leave out normalize, on_constant and ddof, '
+                    || 'or use comb_sum with them'
+                )
+            WHEN coalesce(NOT (abs(on_constant::double) < 'inf'::double), TRUE)
+                THEN error('on_constant must be a finite number, got ' || coalesce(on_constant::varchar, 'NULL'))
+            WHEN coalesce(ddof NOT IN (0, 1), TRUE)
+                THEN error('ddof must be 0 or 1, got ' || coalesce(ddof::varchar, 'NULL'))
+            WHEN coalesce(NOT (abs(gamma::double) < 'inf'::double), TRUE)
+                THEN error('gamma must be a finite number, got ' || coalesce(gamma::varchar, 'NULL'))
+            WHEN coalesce(NOT (sigma::double >= 0 AND sigma::double < 'inf'::double), TRUE)
+                THEN error('sigma must be a finite number of at least 0, got ' || coalesce(sigma::varchar, 'NULL'))
+            WHEN coalesce(NOT (phi::double BETWEEN 0 AND 1), TRUE)
+                THEN error('phi must be a number from 0 to 1, got ' || coalesce(phi::varchar, 'NULL'))
+            WHEN coalesce(weighting NOT IN ('multiply', 'stretch'), TRUE)
+                THEN error('weighting must be multiply or stretch, got ' || coalesce(weighting::varchar, 'NULL'))
+            WHEN fitted IS NULL AND method LIKE '%fuse'
+                THEN error('method ' || method || ' needs fitted, the name of a table made by fit_fusion')
+            WHEN coalesce(reach < 0 OR reach % 1 != 0, TRUE)
+                THEN error('reach must be a whole number of at least 0, got ' || coalesce(reach::varchar, 'NULL'))
+            WHEN order_by NOT IN ('score', 'rank')
+                THEN error('order_by must be NULL, score or rank, got ' || order_by::varchar)
+            WHEN coalesce(ties NOT IN ('item-descending', 'item-ascending', 'item-text-descending'), TRUE)
+                THEN error(
+                    'ties must be item-descending, item-ascending or item-text-descending, got '
+                    || coalesce(ties::varchar, 'NULL')
+                )
+            WHEN coalesce(rank_base NOT IN (0, 1), TRUE)
+                THEN error('rank_base must be 0 or 1, got ' || coalesce(rank_base::varchar, 'NULL'))
+            WHEN coalesce(duplicates NOT IN ('first', 'error'), TRUE)
+                THEN error('duplicates must be first or error, got ' || coalesce(duplicates::varchar, 'NULL'))
+            WHEN descending IS NULL OR explain IS NULL
+                THEN error('descending and explain must be TRUE or FALSE, got NULL')
+            ELSE TRUE
+        END
+    ),
+
+    _rank_read AS (
+        SELECT
+            system,
+            query,
+            item,
+            COLUMNS([
+                c FOR c IN (*)
+                IF lower(c) = CASE
+                    WHEN list_contains([lower(x) FOR x IN (*)], 'score') THEN 'score' ELSE '_rank_none'
+                END
+            ])::double AS raw,
+            COLUMNS([
+                c FOR c IN (*)
+                IF lower(c) = CASE
+                    WHEN list_contains([lower(x) FOR x IN (*)], 'rank') THEN 'rank' ELSE '_rank_none'
+                END
+            ])::double AS given,
+            COLUMNS([
+                c FOR c IN (*)
+                IF c = CASE
+                    WHEN list_contains([lower(x) FOR x IN (*)], 'score') THEN '_rank_true' ELSE '_rank_false'
+                END
+            ]) AS has_score,
+            COLUMNS([
+                c FOR c IN (*)
+                IF c = CASE
+                    WHEN list_contains([lower(x) FOR x IN (*)], 'rank') THEN '_rank_true' ELSE '_rank_false'
+                END
+            ]) AS has_rank
+        FROM (SELECT *, NULL::double AS _rank_none, TRUE AS _rank_true, FALSE AS _rank_false FROM query_table(runs))
+    ),
+
+    _rank_rows AS (
+        SELECT
+            system,
+            query,
+            item,
+            CASE WHEN NOT isnan(raw) THEN raw END AS raw,
+            CASE WHEN NOT isnan(given) THEN given - rank_base + 1 END AS given,
+            coalesce(order_by = 'rank', NOT has_score) AS by_rank,
+            CASE
+                WHEN typeof(item) LIKE 'ENUM%' OR (ties = 'item-text-descending' AND typeof(item) != 'BLOB')
+                    THEN item::varchar
+            END AS item_text
+        FROM _rank_read
+        WHERE CASE
+            WHEN NOT CASE order_by
+                WHEN 'score' THEN has_score
+                WHEN 'rank' THEN has_rank
+                ELSE has_score OR has_rank
+            END
+                THEN error('the runs have no column ' || coalesce(order_by, 'score and no column rank'))
+            WHEN
+                NOT has_score
+                AND (
+                    method LIKE 'comb%'
+                    OR method IN ('mixed', 'wmnz', 'weighted_sum', 'convex', 'dbsf', 'relative_score', 'segfuse')
+                )
+                THEN error('the runs have no column score, which ' || method || ' adds up')
+            WHEN system IS NULL OR query IS NULL OR item IS NULL
+                THEN error('the runs have a null system, query or item; every row needs all three')
+            WHEN coalesce(order_by = 'rank', NOT has_score) AND NOT isnan(given) AND given < rank_base
+                THEN error(
+                    'rank holds ' || given || ', but runs ordered by rank count from ' || rank_base
+                    || CASE rank_base WHEN 1 THEN '; use rank_base := 0 if they count from 0' ELSE '' END
+                )
+            ELSE TRUE
+        END
+    ),
+
+    _rank_systems AS (
+        SELECT
+            system,
+            row_number() OVER (ORDER BY system) - 1 AS list,
+            CASE
+                WHEN coalesce(cardinality(weights::map(varchar, double)), 0) = 0 THEN 1.0::double
+                ELSE (weights::map(varchar, double))[system::varchar]
+            END AS weight
+        FROM (SELECT DISTINCT system FROM _rank_rows)
+    ),
+
+    _rank_lists AS (
+        SELECT
+            system,
+            list,
+            weight,
+            count(*) FILTER (weight > 0) OVER () AS systems,
+            sum(weight) OVER () AS total_weight
+        FROM _rank_systems
+        WHERE CASE
+            WHEN weight IS NULL
+                THEN error(
+                    'weights has no number for the system ' || system::varchar || '; name every system or none'
+                )
+            WHEN NOT (weight >= 0 AND weight < 'inf'::double)
+                THEN error(
+                    'weights must be finite numbers of at least 0, got ' || weight || ' for ' || system::varchar
+                )
+            ELSE TRUE
+        END
+    ),
+
+    _rank_placed AS (
+        SELECT
+            list,
+            query,
+            item,
+            raw,
+            CASE WHEN by_rank THEN given END AS given,
+            by_rank,
+            row_number() OVER (
+                PARTITION BY list, query
+                ORDER BY
+                    CASE
+                        WHEN by_rank THEN -given
+                        WHEN descending AND coalesce(normalize, '') != 'min_max_inverted' THEN raw
+                        ELSE -raw
+                    END DESC NULLS LAST,
+                    CASE WHEN ties = 'item-ascending' THEN item_text END,
+                    CASE WHEN ties != 'item-ascending' THEN item_text END DESC,
+                    CASE WHEN ties = 'item-ascending' THEN item END,
+                    CASE WHEN ties != 'item-ascending' THEN item END DESC
+            ) AS place,
+            count(*) OVER (PARTITION BY list, query) AS length
+        FROM _rank_rows
+        INNER JOIN _rank_lists USING (system)
+    ),
+
+    -- An item counts at its best place; arg_min_null, since arg_min would pass over a copy without a score.
+    _rank_best AS (
+        SELECT
+            list,
+            query,
+            item,
+            min(place) AS place,
+            arg_min_null(raw, place) AS raw,
+            CASE WHEN any_value(by_rank) THEN min(given) ELSE min(place)::double END AS rank,
+            any_value(length) AS length,
+            count(*) AS copies
+        FROM _rank_placed
+        GROUP BY list, query, item
+    ),
+
+    _rank_one AS (
+        SELECT
+            list,
+            query,
+            item,
+            place,
+            raw,
+            rank,
+            length,
+            weight,
+            systems,
+            total_weight,
+            system
+        FROM _rank_best
+        INNER JOIN _rank_lists USING (list)
+        CROSS JOIN _rank_options
+        WHERE CASE
+            WHEN duplicates = 'error' AND copies > 1
+                THEN error(
+                    'item ' || item::varchar || ' of query ' || query::varchar || ' is twice in ' || system::varchar
+                    || '; duplicates := ''first'' counts the best-ranked copy'
+                )
+            ELSE TRUE
+        END
+    ),
+
+    -- A row for each item that a list lacks though it answered the query, where a method looks at those.
+    _rank_items AS (
+        SELECT query, item, count(*) OVER (PARTITION BY query) AS candidates
+        FROM (SELECT DISTINCT query, item FROM _rank_one WHERE weight > 0)
+        WHERE method IN ('borda', 'weighted_borda', 'condorcet', 'copeland', 'bayesfuse') OR normalize = 'borda'
+    ),
+
+    _rank_answers AS (
+        SELECT list, query, any_value(length) AS length, any_value(weight) AS weight, any_value(systems) AS systems,
+            any_value(total_weight) AS total_weight, any_value(system) AS system
+        FROM _rank_one
+        WHERE weight > 0
+        GROUP BY list, query
+    ),
+
+    _rank_all AS (
+        SELECT _rank_one.*, candidates
+        FROM _rank_one
+        LEFT JOIN _rank_items ON _rank_one.query = _rank_items.query AND _rank_one.item = _rank_items.item
+        UNION ALL BY NAME
+        SELECT _rank_answers.*, _rank_items.item, _rank_items.candidates
+        FROM _rank_items
+        INNER JOIN _rank_answers ON _rank_items.query = _rank_answers.query
+        ANTI JOIN _rank_one
+            ON _rank_items.query = _rank_one.query AND _rank_items.item = _rank_one.item
+            AND _rank_answers.list = _rank_one.list
+    ),
+
+    -- Infinite scores count as the list's largest or smallest finite one, so that they can't make the others NaN.
+    _rank_ends AS (
+        SELECT
+            *,
+            min(raw) FILTER (isfinite(raw)) OVER (PARTITION BY list, query) AS low,
+            max(raw) FILTER (isfinite(raw)) OVER (PARTITION BY list, query) AS high
+        FROM _rank_all
+    ),
+
+    _rank_clipped AS (
+        SELECT *, CASE WHEN raw IS NOT NULL THEN least(greatest(raw, low), high) END AS score FROM _rank_ends
+    ),
+
+    _rank_scaled AS (
+        SELECT
+            *,
+            CASE
+                WHEN method = 'dbsf'
+                    THEN CASE
+                        WHEN score IS NULL THEN NULL
+                        WHEN low IS NULL OR low = high THEN 0.5
+                        ELSE ((score - avg(score) OVER list_of) / stddev_samp(score) OVER list_of + 3) / 6
+                    END
+                WHEN method = 'relative_score'
+                    THEN CASE
+                        WHEN score IS NULL THEN NULL
+                        WHEN low IS NULL OR low = high THEN 1.0
+                        ELSE (score - low) / (high - low)
+                    END
+                WHEN normalize IS NULL THEN raw
+                WHEN normalize = 'rank' THEN 1 - (rank - 1) / length
+                WHEN normalize = 'borda'
+                    THEN coalesce(1 - (rank - 1) / candidates, 0.5 - (length - 1.0::double) / (2 * candidates))
+                WHEN normalize = 'sigmoid' THEN 1 / (1 + exp(-raw))
+                WHEN normalize = 'max' THEN score / greatest(high, 1e-9::double)
+                WHEN score IS NULL THEN NULL
+                WHEN low IS NULL OR low = high THEN on_constant::double
+                WHEN normalize = 'min_max' THEN (score - low) / (high - low)
+                WHEN normalize = 'min_max_inverted' THEN (high - score) / (high - low)
+                WHEN normalize = 'sum'
+                    THEN (score - low) / sum(score - low) OVER list_of
+                WHEN normalize = 'zscore'
+                    THEN (score - avg(score) OVER list_of) / CASE ddof
+                        WHEN 1 THEN stddev_samp(score) OVER list_of ELSE stddev_pop(score) OVER list_of
+                    END
+                WHEN normalize = 'quantile'
+                    -- Scores below, and half of those that are equal: the mean of the tied places.
+                    THEN (
+                        (rank() OVER (PARTITION BY list, query ORDER BY score NULLS LAST) - 1)
+                        + (count(*) OVER (PARTITION BY list, query, score) - 1) / 2.0::double
+                    ) / (count(score) OVER list_of - 1)
+            END AS value
+        FROM _rank_clipped
+        WINDOW list_of AS (PARTITION BY list, query)
+    ),
+
+    _rank_fitted AS (
+        SELECT
+            system::varchar AS system,
+            segment::bigint AS segment,
+            worth::double AS worth,
+            max(segment::bigint) OVER (PARTITION BY system) AS segments,
+            sum(worth::double) OVER (PARTITION BY system ORDER BY segment::bigint) AS up_to
+        FROM (
+            SELECT
+                system,
+                COLUMNS([
+                    c FOR c IN (*)
+                    IF lower(c) = CASE
+                        WHEN list_contains([lower(x) FOR x IN (*)], 'method') THEN 'method' ELSE '_rank_none'
+                    END
+                ])::varchar AS made_for,
+                COLUMNS([
+                    c FOR c IN (*)
+                    IF lower(c) = CASE
+                        WHEN list_contains([lower(x) FOR x IN (*)], 'segment') THEN 'segment' ELSE '_rank_none'
+                    END
+                ]) AS segment,
+                COLUMNS([
+                    c FOR c IN (*)
+                    IF lower(c) = CASE
+                        WHEN list_contains([lower(x) FOR x IN (*)], 'value') THEN 'value' ELSE '_rank_none'
+                    END
+                ]) AS worth
+            FROM (SELECT *, NULL AS _rank_none FROM query_table(coalesce(fitted, runs)))
+        )
+        WHERE fitted IS NOT NULL AND CASE
+            WHEN segment IS NULL OR made_for IS NULL
+                THEN error('fitted must have the columns method, system, segment and value')
+            WHEN made_for != method
+                THEN error('fitted was made for method ' || made_for || ', not for ' || method || '; fit it anew')
+            ELSE TRUE
+        END
+    ),
+
+    _rank_parts AS (
+        SELECT
+            _rank_scaled.*,
+            segments,
+            CASE method
+                WHEN 'mapfuse' THEN 1
+                WHEN 'posfuse' THEN floor(rank)::bigint
+                WHEN 'probfuse' THEN ceil(rank / ceil(length / segments))::bigint
+                WHEN 'segfuse'
+                    THEN CASE
+                        WHEN rank IS NOT NULL THEN 1 + len([e FOR e IN range(0, 10) IF rank > 10 * 2 ** e - 5])
+                    END
+                WHEN 'bayesfuse'
+                    THEN CASE
+                        WHEN rank IS NOT NULL
+                            THEN 1 + len([e FOR e IN [5, 10, 15, 20, 30, 100, 200, 500, 1000] IF rank > e])
+                    END
+            END AS segment,
+            ceil(greatest(rank - reach, 1)) - 1 AS before,
+            floor(least(rank + reach, length)) AS last
+        FROM _rank_scaled
+        LEFT JOIN
+            (SELECT system AS fitted_system, max(segment) AS segments FROM _rank_fitted GROUP BY system)
+            ON system::varchar = fitted_system
+        WHERE CASE
+            WHEN method LIKE '%fuse' AND segments IS NULL
+                THEN error('fitted has no row for the system ' || system::varchar || '; fit it on runs of every system')
+            ELSE TRUE
+        END
+    ),
+
+    _rank_valued AS (
+        SELECT
+            _rank_parts.*,
+            CASE method
+                WHEN 'mapfuse' THEN coalesce(at_segment.worth / rank, 0)
+                WHEN 'probfuse' THEN coalesce(at_segment.worth / _rank_parts.segment, 0)
+                WHEN 'bayesfuse' THEN coalesce(at_segment.worth, ln(0.001::double / 0.999::double))
+                WHEN 'segfuse' THEN coalesce(at_segment.worth, 0) * (value + 1)
+                ELSE coalesce(at_segment.worth, 0)
+            END AS worth
+        FROM _rank_parts
+        LEFT JOIN _rank_fitted AS at_segment
+            ON _rank_parts.system::varchar = at_segment.system AND _rank_parts.segment = at_segment.segment
+        WHERE method != 'slidefuse'
+        UNION ALL BY NAME
+        SELECT
+            _rank_parts.*,
+            coalesce((coalesce(at_last.up_to, 0) - coalesce(at_before.up_to, 0)) / (last - before), 0) AS worth
+        FROM _rank_parts
+        ASOF LEFT JOIN _rank_fitted AS at_last
+            ON _rank_parts.system::varchar = at_last.system AND _rank_parts.last >= at_last.segment
+        ASOF LEFT JOIN _rank_fitted AS at_before
+            ON _rank_parts.system::varchar = at_before.system AND _rank_parts.before >= at_before.segment
+        WHERE method = 'slidefuse'
+    ),
+
+    -- Every item against every other, each list a voter; a list prefers the lower rank, and any to none.
+    _rank_votes AS (
+        SELECT
+            a.query,
+            a.item,
+            b.item AS rival,
+            a.list,
+            a.weight,
+            CASE WHEN coalesce(a.rank, 'inf') < coalesce(b.rank, 'inf') THEN a.weight ELSE 0.0 END AS won,
+            CASE WHEN coalesce(a.rank, 'inf') > coalesce(b.rank, 'inf') THEN a.weight ELSE 0.0 END AS lost
+        FROM _rank_all AS a
+        INNER JOIN _rank_all AS b ON a.query = b.query AND a.list = b.list AND a.item != b.item
+        WHERE method IN ('condorcet', 'copeland') AND a.weight > 0
+    ),
+
+    -- Sums of weights that are equal in exact arithmetic must not decide by their last bit.
+    _rank_duels AS (
+        SELECT
+            query,
+            item,
+            rival,
+            balance,
+            (balance - threshold > 1e-12 * electorate)::double - (balance + threshold < -1e-12 * electorate)::double
+                AS points
+        FROM (
+            SELECT
+                query,
+                item,
+                rival,
+                list_sum(list_sort(list(CASE method WHEN 'copeland' THEN won - lost ELSE won END))) AS balance,
+                list_sum(list_sort(list(weight))) AS electorate,
+                CASE method WHEN 'copeland' THEN 0 ELSE list_sum(list_sort(list(weight))) / 2 END AS threshold
+            FROM _rank_votes
+            GROUP BY query, item, rival
+        )
+    ),
+
+    _rank_decided AS (
+        SELECT query, item, sum(points) AS decided FROM _rank_duels GROUP BY query, item
+    ),
+
+    _rank_shares AS (
+        SELECT
+            query,
+            item,
+            list,
+            sum(
+                CASE
+                    WHEN points = 0 THEN 0
+                    ELSE CASE method WHEN 'copeland' THEN won - lost ELSE won END / abs(balance)
+                END
+            ) AS part
+        FROM _rank_votes
+        INNER JOIN _rank_duels USING (query, item, rival)
+        GROUP BY query, item, list
+    ),
+
+    _rank_terms AS (
+        SELECT
+            query,
+            item,
+            list,
+            system,
+            rank,
+            raw,
+            weight,
+            systems,
+            total_weight,
+            -- Where an item first comes: list by list, place by place.
+            list * 4294967296 + place AS first,
+            decided,
+            CASE
+                WHEN weight = 0 OR isnan(term) THEN NULL
+                WHEN method IN ('condorcet', 'copeland') THEN part
+                ELSE term
+            END AS term
+        FROM (
+            SELECT
+                *,
+                CASE
+                    WHEN method = 'rrf' AND weighting = 'stretch' THEN 1 / (k::double + rank / weight)
+                    WHEN method = 'rrf' THEN weight / (k::double + rank)
+                    WHEN method IN ('isr', 'log_isr', 'logn_isr') THEN weight * (1 / rank ** 2)
+                    WHEN method = 'rbc' THEN weight * ((1 - phi::double) * phi::double ** (rank - 1))
+                    WHEN method IN ('borda', 'weighted_borda')
+                        THEN weight * coalesce(candidates - rank + 1, (candidates - length + 1) / 2.0::double)
+                    WHEN method LIKE '%fuse' THEN weight * worth
+                    WHEN method = 'wmnz' THEN value
+                    ELSE weight * value
+                END AS term
+            FROM _rank_valued
+        )
+        LEFT JOIN _rank_decided USING (query, item)
+        LEFT JOIN _rank_shares USING (query, item, list)
+    ),
+
+    -- Sums run from the smallest up: equal terms give equal sums, in whatever order the lists came.
+    _rank_summed AS (
+        SELECT
+            query,
+            item,
+            min(first) AS first,
+            count(term) AS returned,
+            coalesce(list_sort(list(term) FILTER (term IS NOT NULL)), []) AS terms,
+            list_sum(list_sort(list(weight) FILTER (term IS NOT NULL))) AS weight,
+            any_value(systems) AS systems,
+            any_value(total_weight) AS total_weight,
+            any_value(decided) AS decided,
+            list({'system': system, 'rank': rank, 'score': raw, 'term': term} ORDER BY list) AS parts
+        FROM _rank_terms
+        GROUP BY query, item
+    ),
+
+    _rank_factors AS (
+        SELECT
+            *,
+            CASE method
+                WHEN 'isr' THEN returned
+                WHEN 'log_isr' THEN ln(returned)
+                WHEN 'logn_isr' THEN ln(returned + sigma::double)
+                WHEN 'comb_mnz' THEN returned
+                WHEN 'comb_gmnz' THEN returned::double ** gamma::double
+                WHEN 'comb_anz' THEN 1 / returned
+                WHEN 'comb_mean' THEN 1 / systems
+                WHEN 'convex' THEN 1 / total_weight
+                WHEN 'mixed' THEN sqrt(returned)
+                WHEN 'wmnz' THEN weight
+                ELSE 1
+            END::double AS factor,
+            CASE method
+                WHEN 'comb_min' THEN [terms[1]]
+                WHEN 'comb_max' THEN [terms[-1]]
+                WHEN 'comb_med' THEN [terms[(returned + 1) // 2], terms[returned // 2 + 1]]
+            END AS chosen
+        FROM _rank_summed
+    ),
+
+    _rank_fused AS (
+        SELECT
+            query,
+            item,
+            first,
+            parts,
+            factor,
+            chosen,
+            terms,
+            CASE WHEN NOT isnan(total) THEN total END AS score
+        FROM (
+            SELECT
+                *,
+                coalesce(
+                    CASE
+                        WHEN method IN ('condorcet', 'copeland') THEN decided
+                        WHEN returned = 0 THEN 0
+                        -- ranx starts its maximum at -1e9.
+                        WHEN method = 'comb_max' THEN greatest(chosen[1], -1e9::double)
+                        WHEN method IN ('comb_min', 'comb_med') THEN list_sum(chosen) / len(chosen)
+                        ELSE list_sum(terms) * factor
+                    END, 0
+                )::double AS total
+            FROM _rank_factors
+        )
+    ),
+
+    _rank_final AS (
+        SELECT
+            query,
+            item,
+            score,
+            row_number() OVER (PARTITION BY query ORDER BY score DESC NULLS LAST, first) AS rank,
+            [
+                {
+                    'system': p.system,
+                    'rank': p.rank,
+                    'score': p.score,
+                    'contribution': coalesce(
+                        CASE
+                            WHEN chosen IS NULL THEN p.term * factor
+                            -- A chosen score is shared by the lists that gave it.
+                            ELSE score * len([x FOR x IN chosen IF x = p.term]) / len(chosen)
+                                / len([x FOR x IN terms IF x = p.term])
+                        END, 0
+                    )::double
+                }
+                FOR p IN parts
+            ] AS "explain"
+        FROM _rank_fused
+    )
+
+SELECT COLUMNS([c FOR c IN (*) IF explain OR c != 'explain'])
+FROM _rank_final
+ORDER BY query, rank;
