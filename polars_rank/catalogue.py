@@ -96,7 +96,7 @@ def label(name: str, **options: Any) -> str:
     parameters = MEASURES[name].parameters
     shown = []
     for option, value in options.items():
-        _check_option(option, value, parameters[option].annotation)
+        _check_option(option, value, parameters[option])
         if option != "k" and not _same(value, parameters[option].default):
             shown.append(f"{option}={_shown(value)}")
     cutoff = "" if options.get("k") is None else f"@{options['k']}"
@@ -113,9 +113,11 @@ def _shown(value: object) -> str:
     return str(value)
 
 
-def _check_option(option: str, value: object, annotation: object) -> None:
-    if get_origin(annotation) is Literal:
-        require_choice(option, value, get_args(annotation))
+def _check_option(option: str, value: object, parameter: inspect.Parameter) -> None:
+    if value is None and parameter.default is not None and option != "empty":
+        raise ValueError(f"{option} must not be None; its default is {parameter.default!r}")
+    if get_origin(parameter.annotation) is Literal:
+        require_choice(option, value, get_args(parameter.annotation))
     elif option in _CHECKS:
         _CHECKS[option](option, value)
 

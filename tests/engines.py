@@ -8,15 +8,17 @@ group without rows is seen only where nothing is grouped).
 import ast
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import duckdb
 import polars as pl
 import reference
 
-import polars_rank as rank
 from polars_rank.catalogue import MEASURES
+from polars_rank.sql import install
 
+_WORDS = ("zero", "skip")
 Values = dict[int, list[float | None]]
 
 
@@ -34,7 +36,8 @@ def parse_call(text: str) -> Call:
 
 
 def is_column(option: str, value: object) -> bool:
-    return option in ("num_relevant", "not_found") and isinstance(value, str) and value not in ("zero", "skip")
+    """Tell whether the value of an option is the name of a column."""
+    return isinstance(value, str) and option in ("num_relevant", "not_found") and value not in _WORDS
 
 
 def as_expression(call: Call, **columns: str | pl.Expr) -> pl.Expr:
@@ -97,12 +100,12 @@ def select(groups: Sequence[pl.DataFrame], calls: Sequence[Call]) -> Values:
 
 def sql(groups: Sequence[pl.DataFrame], calls: Sequence[Call]) -> Values:
     chosen = ", ".join(as_macro(call) for call in calls)
-    return _by_group(_ask(f'SELECT "group", {chosen} FROM judged GROUP BY "group"', _stack(groups)))
+    return _by_group(ask(f'SELECT "group", {chosen} FROM judged GROUP BY "group"', _stack(groups)))
 
 
 def sql_whole(groups: Sequence[pl.DataFrame], calls: Sequence[Call]) -> Values:
     chosen = ", ".join(as_macro(call) for call in calls)
-    return {place: list(_ask(f"SELECT {chosen} FROM judged", g)[0]) for place, g in enumerate(groups)}
+    return {place: list(ask(f"SELECT {chosen} FROM judged", g)[0]) for place, g in enumerate(groups)}
 
 
 def slow_loops(groups: Sequence[pl.DataFrame], calls: Sequence[Call]) -> Values:
@@ -134,24 +137,19 @@ def by_reference(call: Call, group: pl.DataFrame) -> float | None:
     return function(list(zip(*pairs, strict=True)), **options)
 
 
-_connections: list[duckdb.DuckDBPyConnection] = []
+@cache
+def _connection() -> duckdb.DuckDBPyConnection:
+    database = duckdb.connect()
+    install(database)
+    return database
 
 
-def connection() -> duckdb.DuckDBPyConnection:
-    """Give the one connection of the tests, with the macros in it."""
-    if not _connections:
-        _connections.append(duckdb.connect())
-        rank.install(_connections[0])
-    return _connections[0]
-
-
-def _ask(query: str, judged: pl.DataFrame) -> list[tuple[Any, ...]]:
-    database = connection()
-    database.register("judged", judged.to_arrow())
-    try:
-        return database.execute(query).fetchall()
-    finally:
-        database.unregister("judged")
+def ask(query: str, judged: pl.DataFrame) -> list[tuple[Any, ...]]:
+    """Give the rows of a query over a table called judged, in a database that has the macros."""
+    # A cursor each: after an error DuckDB 2 holds a connection's unfinished result against it.
+    with _connection().cursor() as cursor:
+        cursor.register("judged", judged.to_arrow())
+        return cursor.execute(query).fetchall()
 
 
 def same(left: float | None, right: float | None, tolerance: float = 1e-12) -> bool:
