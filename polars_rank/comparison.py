@@ -81,8 +81,8 @@ def compare(
         ``"greater"``: the system is better than the baseline; ``"less"``: worse. The interval is
         one-sided alike.
     interval
-        ``"t"``, or a bootstrap's: ``"percentile"``, ``"basic"``, ``"bca"`` (Efron 1987: bias-corrected,
-        nearest to its level where differences are skewed).
+        ``"t"``; ``"bootstrap"``, its percentiles; ``"basic"``, these mirrored; ``"bca"`` (Efron 1987),
+        corrected for bias and skewness.
     level
         Coverage of the interval, above 0 and below 1.
     missing

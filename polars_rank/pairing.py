@@ -15,7 +15,7 @@ Missing = Literal["error", "zero", "drop"]
 Test = Literal["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey"]
 Correction = Literal["bonferroni", "holm", "benjamini-hochberg", "benjamini-yekutieli"]
 Alternative = Literal["two-sided", "less", "greater"]
-Interval = Literal["t", "percentile", "basic", "bca"]
+Interval = Literal["t", "bootstrap", "basic", "bca"]
 ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
 WilcoxonMethod = Literal["auto", "exact", "asymptotic"]
 

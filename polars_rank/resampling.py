@@ -85,7 +85,7 @@ def bootstrap_interval(
 ) -> tuple[Array, Array]:
     """Give both ends of a bootstrap interval for each row's (weighted) mean, `tail` beyond either.
 
-    `method` is "percentile", "basic" or "bca" (Efron 1987). Every row must vary.
+    `method` is "bootstrap", "basic" or "bca" (Efron 1987). Every row must vary.
     """
     low, high = np.empty(len(values)), np.empty(len(values))
     weight = np.ones_like(values) if weights is None else weights

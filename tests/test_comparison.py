@@ -256,7 +256,7 @@ def test_wilcoxon_is_scipy_s(alternative, zero_method, method, continuity):
 
 @pytest.mark.parametrize("alternative", ["two-sided", "less", "greater"])
 @pytest.mark.parametrize("zero_method", ["wilcox", "pratt", "zsplit"])
-@pytest.mark.parametrize("queries", [5, 9, 13, 60])
+@pytest.mark.parametrize("queries", [5, 9, 11, 60])
 def test_wilcoxon_left_to_itself_is_scipy_s(alternative, zero_method, queries):
     options = {"alternative": alternative, "zero_method": zero_method}
     frame = random_table(4, queries, slices=("all",))
@@ -330,7 +330,7 @@ def test_the_order_of_rows_changes_no_bit(seed, random):
 
 def test_other_slices_measures_and_systems_change_no_bit():
     frame = random_table(9)
-    options = {"tests": TESTS[:-1], "corrections": [], "interval": "percentile", "samples": 500}
+    options = {"tests": TESTS[:-1], "corrections": [], "interval": "bootstrap", "samples": 500}
     whole = compare(frame, "s0", by="locale", **options)
     part = compare(
         frame.filter(pl.col("locale") == "x", pl.col("system") != "s2"),
@@ -575,7 +575,7 @@ def test_published_samples(capsys):
 
 
 @pytest.mark.skipif(not REFERENCE, reason="POLARS_RANK_REFERENCE does not name the reference data")
-@pytest.mark.parametrize("method", ["percentile", "basic", "bca"])
+@pytest.mark.parametrize("method", ["bootstrap", "basic", "bca"])
 def test_published_bootstrap_intervals(method, capsys):
     """An end is a quantile of 20,000 samples, so its level is off by five standard errors at most.
 
