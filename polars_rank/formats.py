@@ -175,7 +175,9 @@ def _read(
     elif chosen == "jsonl":
         _require_no_fields(fields, "JSON lines")
         table = json_table(text)
-        table = typed(table.rename(roles(table.columns, name, kind, names)), text, filled_line)
+        table = typed(
+            table.rename(roles(table.columns, name, kind, names)), text, filled_line, _numbers(kind)
+        )
     else:
         table = _read_delimited(text, SEPARATORS[chosen], kind, names, fields)
     return in_order(table.lazy(), kind)
@@ -220,8 +222,8 @@ def _scan_parquet(
     schema = frame.collect_schema()
     for column in ("query", "item"):
         id_kind(schema[column], column, name)
-    for column in (role for role in NUMBERS if role in ROLES[kind] and role in schema):
-        if not (schema[column].is_numeric() or schema[column] in (pl.Boolean, pl.Null)):
+    for column in _numbers(kind):
+        if column in schema and not (schema[column].is_numeric() or schema[column] in (pl.Boolean, pl.Null)):
             raise DataError(f"{name}: {column} has type {schema[column]}; expected numbers")
     return in_order(frame, kind)
 
@@ -298,7 +300,13 @@ def _read_delimited(
         renames = {name: name for name in fields}
     as_text = [theirs for theirs, ours in renames.items() if ours in TEXTS + NUMBERS]
     table = delimited_table(text, separator, fields, header=header, as_text=as_text)
-    return typed(table.rename(renames), text, _record_line(separator, header=header))
+    numbers = _numbers(kind) if header else NUMBERS
+    return typed(table.rename(renames), text, _record_line(separator, header=header), numbers)
+
+
+def _numbers(kind: Kind) -> list[str]:
+    """Name the columns that must be numbers: a run may well have a text called relevance."""
+    return [role for role in NUMBERS if role in ROLES[kind]]
 
 
 def _record_line(separator: str, *, header: bool) -> LineOf:

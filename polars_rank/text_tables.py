@@ -219,7 +219,7 @@ def json_object(line: str) -> dict[str, object] | None:
     return found if isinstance(found, dict) else None
 
 
-def typed(table: pl.DataFrame, text: Text, line_of: LineOf) -> pl.DataFrame:
+def typed(table: pl.DataFrame, text: Text, line_of: LineOf, numbers: Sequence[str] = NUMBERS) -> pl.DataFrame:
     """Make ids text and numbers numbers; refuse the first that is none, by its line."""
     for column in TEXTS:
         if column in table.columns and table.schema[column].is_integer():

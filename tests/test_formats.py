@@ -376,6 +376,8 @@ def test_other_columns_are_kept_as_their_values_are(file):
     frame = read_run(file(text)).collect()
     assert frame.columns == ["query", "item", "score", "system", "day", "locale"]
     assert frame.rows() == [("07", "08", 1.0, None, 3, "de"), ("07", "09", None, "7", 4, None)]
+    assert rows(read_run(file("query,item,score,relevance\nq,d,1,yes\n"))) == [("q", "d", 1.0, "yes")]
+    assert rows(read_qrels(file("query,item,grade,score\nq,d,1,high\n"))) == [("q", "d", 1, "high")]
     lines = '{"query": 7, "item": 8, "rank": 1.0, "day": 3}\n{"query": 7, "item": 9, "rank": 2, "day": 3}'
     assert rows(read_run(file(lines))) == [("7", "8", 1, 3), ("7", "9", 2, 3)]
 
