@@ -191,12 +191,13 @@ WITH
         UNION ALL
         SELECT DISTINCT 7, 'no query in common', query, NULL, NULL
         FROM _rank_graded
-        WHERE NOT EXISTS (SELECT 1 FROM _rank_answered)
+        WHERE qrels IS NOT NULL AND NOT EXISTS (SELECT 1 FROM _rank_answered)
         UNION ALL
         SELECT 8, 'queries in common, but no item', query, NULL, NULL
         FROM _rank_answered
         WHERE
-            NOT EXISTS (
+            qrels IS NOT NULL
+            AND NOT EXISTS (
                 SELECT 1 FROM _rank_known AS r INNER JOIN _rank_graded AS q ON r.query = q.query AND r.item = q.item
             )
         UNION ALL
