@@ -233,7 +233,7 @@ def typed(table: pl.DataFrame, text: Text, line_of: LineOf, numbers: Sequence[st
         if row is not None:
             refuse(text, line_of(text, row), f"{column} is empty")
     return table.with_columns(
-        _number(table[name], text, line_of) for name in NUMBERS if name in table.columns
+        _number(table[name], text, line_of) for name in numbers if name in table.columns
     )
 
 
