@@ -3,6 +3,7 @@
 from math import inf
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from polars_rank import paired_tests
@@ -94,3 +95,22 @@ def tukey(per_query: pl.DataFrame, pairs: pl.DataFrame, design: Design, options:
     crossed = blocks.select(group).with_row_index("block").join(pairs.with_row_index("pair"), how="cross")
     p_values = pl.Series("p_tukey", p[crossed["block"].to_numpy(), crossed["pair"].to_numpy()])
     return crossed.drop("block", "pair").with_columns(p_values.fill_nan(None))
+
+
+def spread(pairs: pl.DataFrame) -> tuple[Array, Array, npt.NDArray[np.object_]]:
+    """Give mean and standard deviation of each pair's differences, and why there is none."""
+    mean, deviation = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
+    reason = np.full(len(pairs), "no query in common", dtype=object)
+    for places, (x_all, y_all) in matrices(pairs["x"], pairs["y"]):
+        finite = np.isfinite(x_all).all(axis=1) & np.isfinite(y_all).all(axis=1)
+        reason[places] = "a value is NaN or infinite"
+        rows, x, y = places[finite], x_all[finite], y_all[finite]
+        if len(rows):
+            d = paired_tests.differences(x, y)
+            mean[rows] = d.mean(axis=1)
+            reason[rows] = "one query, or all differences equal: no variance"
+            varying = paired_tests.varies(d, np.maximum(np.abs(x), np.abs(y)).max(axis=1))
+            reason[rows[varying]] = None
+            if len(varying):
+                deviation[rows[varying]] = d[varying].std(axis=1, ddof=1)
+    return mean, deviation, reason
