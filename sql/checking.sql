@@ -1,4 +1,6 @@
 -- The health of run and qrels, or of a judged table; each finding is told in polars_rank/checking.py.
+-- The linter can't parse *COLUMNS([...]) and misreads what holds it.
+-- noqa: disable=PRS,AL10,LT01,LT09,LT14,RF03,RF04,RF05,ST06
 CREATE OR REPLACE MACRO rank.check(
     run, qrels := NULL, keys := NULL, k := 10, min_relevance := 1, max_relevance := 4, descending := TRUE
 ) AS TABLE
@@ -266,7 +268,10 @@ WITH
         WHERE
             qrels IS NULL
             AND relevance IS NOT NULL
-            AND NOT EXISTS (SELECT 1 FROM _rank_known WHERE relevance IS NOT NULL AND NOT coalesce(rank >= 1, FALSE))
+            AND NOT EXISTS (
+                SELECT 1 FROM _rank_known AS missed
+                WHERE missed.relevance IS NOT NULL AND NOT coalesce(missed.rank >= 1, FALSE)
+            )
     ),
 
     _rank_checked AS (
@@ -279,12 +284,17 @@ WITH
                 WHEN NOT list_has_all(names, [lower(x) FOR x IN coalesce(keys, [])])
                     THEN error('not all of the keys ' || keys::varchar || ' are among the columns ' || names::varchar)
                 WHEN qrels IS NULL AND NOT list_has_all(names, ['rank', 'relevance'])
-                    THEN error('a judged table has rank and relevance, a run needs its qrels; the columns are ' || names::varchar)
+                    THEN
+                        error(
+                            'a judged table has rank and relevance, a run needs its qrels; the columns are '
+                            || names::varchar
+                        )
                 WHEN NOT list_has_any(names, ['score', 'rank'])
                     THEN error('run has neither score nor rank; its columns are ' || names::varchar)
                 ELSE TRUE
             END
     )
+
 SELECT
     finding,
     count(*) AS count, -- noqa: RF04

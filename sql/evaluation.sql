@@ -1,4 +1,6 @@
 -- The per-query table; rules are told in polars_rank/evaluation.py, formulas beside each measure.
+-- The linter can't parse *COLUMNS([...]) and misreads what holds it.
+-- noqa: disable=PRS,AM04,RF03,ST03,ST06
 
 -- The core measures in their flat form: places and counts by windows, then plain sums. A judged table comes by name.
 CREATE OR REPLACE MACRO rank.evaluate(judged, keys := NULL, k := 10) AS TABLE
@@ -19,7 +21,7 @@ WITH
             ranking,
             place,
             grade,
-            place <= coalesce(k::double, 'inf'::double) AS within,
+            place <= coalesce(k::double, 'inf'::double) AS counts,
             row_number() OVER (PARTITION BY ranking ORDER BY grade DESC NULLS LAST) AS ideal_place,
             -- Relevant rows stand before others of their rank: hits up to a row, misses strictly above it.
             count(*) FILTER (grade >= 1) OVER (
@@ -45,14 +47,14 @@ WITH
         SELECT
             ranking,
             max(relevant) AS relevant,
-            (count(*) FILTER (within))::double AS returned,
-            (count(*) FILTER (within AND grade IS NOT NULL))::double AS judged_returned,
-            (count(*) FILTER (within AND grade >= 1))::double AS found,
+            (count(*) FILTER (counts))::double AS returned,
+            (count(*) FILTER (counts AND grade IS NOT NULL))::double AS judged_returned,
+            (count(*) FILTER (counts AND grade >= 1))::double AS found,
             (count(*) FILTER (grade >= 1 AND place <= relevant))::double AS found_by_relevant,
-            min(place) FILTER (within AND grade >= 1) AS first_found,
-            sum(CASE WHEN within THEN grade / log2(place + 1) END) AS gain,
+            min(place) FILTER (counts AND grade >= 1) AS first_found,
+            sum(CASE WHEN counts THEN grade / log2(place + 1) END) AS gain,
             sum(CASE WHEN ideal_place <= coalesce(k::double, 'inf'::double) THEN grade / log2(ideal_place + 1) END) AS ideal,
-            sum(CASE WHEN within AND grade >= 1 THEN hits / place END) AS precisions,
+            sum(CASE WHEN counts AND grade >= 1 THEN hits / place END) AS precisions,
             sum(
                 CASE
                     WHEN grade >= 1 AND misses > 0 AND place IS NOT NULL
@@ -63,6 +65,7 @@ WITH
         FROM _rank_counted
         GROUP BY ranking
     )
+
 SELECT
     ranking.query,
     ranking.* EXCLUDE (query),
@@ -92,4 +95,5 @@ WITH
             judged_only := judged_only, drop_identical := drop_identical, depth := depth
         )
     )
+
 SELECT * FROM rank.evaluate('_rank_judged_run', keys := keys, k := k);

@@ -1,4 +1,6 @@
 -- Run and qrels become the judged table; rules and sources are told in polars_rank/judging.py.
+-- The linter can't parse *COLUMNS([...]) and misreads what holds it.
+-- noqa: disable=PRS,AL05,AL10,AM04,AM09,LT01,LT09,LT14,RF01,RF03,RF04,ST03,ST06
 -- Options are looked at by name, so that a column may be missing: COLUMNS([c FOR c IN (*) IF ...]) picks it,
 -- or _rank_none in its stead, and keys, attributes and the columns kept travel as one struct each.
 
@@ -53,7 +55,7 @@ WITH
             COLUMNS([
                 c FOR c IN (*)
                 IF lower(c) = CASE
-                    WHEN list_contains([lower(x) FOR x IN (*)], 'score') AND coalesce(order_by, 'score') != 'rank' THEN 'score'
+                    WHEN list_contains([lower(x) FOR x IN (*)], 'score') AND coalesce(order_by, '') != 'rank' THEN 'score'
                     ELSE '_rank_none'
                 END
             ]) AS score,
@@ -80,7 +82,7 @@ WITH
             kept,
             score,
             place,
-            coalesce(order_by, 'score') != 'rank'
+            coalesce(order_by, '') != 'rank'
             AND list_contains([lower(c) FOR c IN struct_keys(kept)], 'score') AS by_score,
             CASE
                 WHEN typeof(item) LIKE 'ENUM%' OR (ties = 'item-text-descending' AND typeof(item) != 'BLOB')
@@ -150,7 +152,8 @@ WITH
                             PARTITION BY r.query, r.system_key, r.other_keys
                             ORDER BY
                                 r.points DESC NULLS LAST,
-                                CASE ties WHEN 'best' THEN coalesce(q.grade, 0) WHEN 'worst' THEN -coalesce(q.grade, 0) END DESC,
+                                CASE ties WHEN 'best' THEN coalesce(q.grade, 0) END DESC,
+                                CASE ties WHEN 'worst' THEN coalesce(q.grade, 0) END ASC,
                                 CASE WHEN ties = 'item-ascending' THEN r.item_text END ASC,
                                 CASE WHEN ties = 'item-ascending' THEN r.item END ASC,
                                 r.item_text DESC,
@@ -334,7 +337,8 @@ WITH
                         'ties must be one of ''item-descending'', ''item-ascending'', ''item-text-descending'', '
                         || '''best'', ''worst''; got ' || coalesce(ties::varchar, 'NULL')
                 WHEN coalesce(score_dtype NOT IN ('float64', 'float32'), TRUE)
-                    THEN 'score_dtype must be one of ''float64'', ''float32''; got ' || coalesce(score_dtype::varchar, 'NULL')
+                    THEN
+                        'score_dtype must be one of ''float64'', ''float32''; got ' || coalesce(score_dtype::varchar, 'NULL')
                 WHEN coalesce(rank_base NOT IN (0, 1), TRUE)
                     THEN 'rank_base must be one of 0, 1; got ' || coalesce(rank_base::varchar, 'NULL')
                 WHEN coalesce(queries NOT IN ('qrels', 'both', 'run', 'all'), TRUE)
@@ -433,8 +437,14 @@ WITH
         UNION ALL
         SELECT 7, (
             SELECT
-                'run has a row twice: query ' || query::varchar || ', item ' || item::varchar
-                || coalesce(', ' || nullif(concat_ws(', ', nullif(system_key::varchar, '{''_rank_none'': 0}'), nullif(other_keys::varchar, '{''_rank_none'': 0}')), ''), '')
+                'run has a row twice: '
+                || concat_ws(
+                    ', ',
+                    'query ' || query::varchar,
+                    nullif(system_key::varchar, '{''_rank_none'': 0}'),
+                    nullif(other_keys::varchar, '{''_rank_none'': 0}'),
+                    'item ' || item::varchar
+                )
                 || '; duplicates := ''first'' keeps the best-ranked'
             FROM _rank_rows
             WHERE duplicates = 'error'
@@ -445,7 +455,8 @@ WITH
         UNION ALL
         SELECT 8, (
             SELECT
-                'qrels has a row twice with grades ' || grades::varchar || ': query ' || query::varchar || ', item ' || item::varchar
+                'qrels has a row twice with grades ' || grades::varchar
+                || ': query ' || query::varchar || ', item ' || item::varchar
                 || '; duplicates := ''max'' keeps the highest grade'
             FROM _rank_qrels
             WHERE (duplicates = 'error' AND copies > 1) OR (duplicates = 'first' AND len(grades) > 1)
@@ -505,6 +516,7 @@ WITH
         FROM (SELECT arg_min(message, place) AS message FROM _rank_refusals)
         WHERE CASE WHEN message IS NULL THEN TRUE ELSE error(message) END
     )
+
 SELECT
     query,
     system_key.* EXCLUDE (_rank_none),
