@@ -6,5 +6,5 @@ from hypothesis import settings
 
 # The first example of a shape compiles a query plan, so no deadline; HYPOTHESIS_PROFILE=thorough digs deeper.
 settings.register_profile("default", deadline=None, max_examples=40)
-settings.register_profile("thorough", deadline=None, max_examples=2000)
+settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

@@ -1,0 +1,245 @@
+"""Guards: catalogue, macros, golden cases, exports and documentation tell of the same measures."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+import tomllib
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+
+import duckdb
+import pytest
+from engines import parse_call
+
+import polars_rank
+from polars_rank.catalogue import MEASURES, parse
+from polars_rank.sql import install
+
+ROOT = Path(__file__).parent.parent
+# Scalar macros that are no measures.
+NOT_MEASURES = {"rrf"}
+# Helpers shared by the families, no family themselves.
+NOT_FAMILIES = {"__init__", "rows"}
+
+FAMILIES = {file.stem for file in (ROOT / "polars_rank" / "measures").glob("*.py")} - NOT_FAMILIES
+measures = pytest.mark.parametrize("name", sorted(MEASURES))
+
+
+def family(name):
+    return MEASURES[name].function.__module__.rpartition(".")[2]
+
+
+def stems(folder, ending):
+    return {file.stem for file in (ROOT / folder).glob(f"*.{ending}")}
+
+
+# Macros
+
+
+@cache
+def installed():
+    connection = duckdb.connect()
+    install(connection)
+    rows = connection.execute(
+        "SELECT function_name, function_type, parameters, comment FROM duckdb_functions() "
+        "WHERE database_name = 'rank'"
+    ).fetchall()
+    connection.close()
+    return {name: (kind, parameters, comment) for name, kind, parameters, comment in rows}
+
+
+@cache
+def macro_texts(stem):
+    """Give the macros of a file: name to the text of the parameter list."""
+    text = (ROOT / "sql" / f"{stem}.sql").read_text(encoding="utf-8")
+    return dict(re.findall(r"CREATE OR REPLACE MACRO rank\.(\w+)\s*\((.*?)\)\s*AS\b", text, flags=re.DOTALL))
+
+
+def macro_defaults(name):
+    parameters = re.findall(r"(\w+)\s*:=\s*('[^']*'|[^,\s]+)", macro_texts(family(name))[name])
+    values = {}
+    for parameter, default in parameters:
+        ((value,),) = duckdb.sql(f"SELECT {default}").fetchall()
+        values[parameter] = float(value) if isinstance(value, Decimal) else value
+    return values
+
+
+@measures
+def test_macro_has_the_parameters_of_the_function(name):
+    kind, parameters, _ = installed()[name]
+    assert kind == "macro"
+    assert parameters == list(inspect.signature(MEASURES[name].function).parameters)
+
+
+@measures
+def test_macro_has_the_defaults_of_the_function(name):
+    defaults, options = macro_defaults(name), MEASURES[name].options
+    assert list(defaults) == list(options)
+    for option, value in options.items():
+        assert defaults[option] == value, option
+        assert (defaults[option] is None) == (value is None), option
+
+
+@measures
+def test_macro_is_told_by_the_summary_of_the_function(name):
+    assert installed()[name][2] == inspect.getdoc(MEASURES[name].function).partition("\n")[0]
+
+
+def test_no_macro_without_a_measure():
+    scalar = {name for name, (kind, _, _) in installed().items() if kind == "macro"}
+    assert scalar == MEASURES.keys() | NOT_MEASURES
+
+
+def test_each_family_has_a_module_a_sql_file_and_cases():
+    assert stems("tests/cases", "toml") == FAMILIES
+    assert stems("sql", "sql") >= FAMILIES
+    assert {family(name) for name in MEASURES} == FAMILIES
+    assert stems("sql", "sql") - FAMILIES <= stems("polars_rank", "py"), (
+        "a macro file is named for its module"
+    )
+
+
+@measures
+def test_macro_and_cases_stand_in_the_file_of_the_family(name):
+    assert name in macro_texts(family(name))
+    assert name in {parse_call(case["call"]).name for case in cases(family(name))}
+
+
+# Golden cases
+
+
+@cache
+def cases(stem):
+    return tomllib.loads((ROOT / "tests" / "cases" / f"{stem}.toml").read_text(encoding="utf-8"))["case"]
+
+
+@measures
+def test_the_empty_query_has_a_golden_case(name):
+    expected = [
+        case["expected"]
+        for case in cases(family(name))
+        if parse_call(case["call"]) == (name, {})
+        and all(values == [] for values in case.values() if isinstance(values, list))
+    ]
+    if not expected:
+        pytest.fail(f"no case of {name}() over no row at all")
+    assert expected == ["null" if MEASURES[name].empty is None else MEASURES[name].empty]
+
+
+# The catalogue
+
+
+@measures
+def test_record(name):
+    measure = MEASURES[name]
+    low, high = measure.bounds
+    assert measure.name == name == measure.function.__name__
+    assert low < high
+    assert measure.aggregate in ("mean", "sum", "geometric")
+    assert re.search(r"doi:10\.\d{4,}/\S+|\b(19|20)\d\d\b|trec_eval|ir_measures", measure.source)
+    assert measure.empty is None or low <= measure.empty <= high
+    assert all(p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) for p in measure.parameters.values())
+
+
+@pytest.mark.parametrize(
+    ("program", "spelling", "name"),
+    [
+        (program, spelling, name)
+        for name, measure in MEASURES.items()
+        for program, spellings in measure.names.items()
+        for spelling in spellings
+    ],
+)
+def test_a_name_from_elsewhere_is_understood(program, spelling, name):
+    text = f"{spelling[:-1]}10" if spelling.endswith("_k") else spelling
+    measure, options, judged_only = parse(text, convention=program)
+    assert measure is MEASURES[name]
+    assert not judged_only
+    implied = MEASURES[name].names[program][spelling]
+    assert options == ({**implied, "k": 10} if spelling.endswith("_k") else implied)
+
+
+# Exports and documentation
+
+
+def order(name):
+    """Constants, then classes, then functions."""
+    return (not name.isupper(), not name[0].isupper(), name)
+
+
+def public_functions():
+    for module in pkgutil.walk_packages(polars_rank.__path__, "polars_rank."):
+        if not module.name.endswith("__main__"):
+            for name, member in vars(importlib.import_module(module.name)).items():
+                if inspect.isfunction(member) and member.__module__ == module.name and name[0] != "_":
+                    yield member
+
+
+def test_exports_are_sorted_and_none_is_twice():
+    exported = polars_rank.__all__
+    assert exported == sorted(set(exported), key=order)
+    assert all(hasattr(polars_rank, name) for name in exported)
+
+
+def test_every_measure_is_exported():
+    assert set(polars_rank.__all__) >= MEASURES.keys()
+    assert all(getattr(polars_rank, name) is measure.function for name, measure in MEASURES.items())
+
+
+def test_what_the_package_imports_is_exported():
+    members = {n for n, member in vars(polars_rank).items() if n[0] != "_" and not inspect.ismodule(member)}
+    assert members == set(polars_rank.__all__)
+
+
+def test_nothing_is_forgotten():
+    """A function whose own example calls it as rank.name is public, so it is exported."""
+    shown = {f.__name__ for f in public_functions() if f"rank.{f.__name__}(" in (f.__doc__ or "")}
+    assert shown <= set(polars_rank.__all__)
+
+
+def test_no_two_things_have_one_name():
+    exported = [f for f in public_functions() if f.__name__ in polars_rank.__all__]
+    assert all(getattr(polars_rank, f.__name__) is f for f in exported)
+
+
+EXPORTED = sorted({f.__name__ for f in public_functions()} & set(polars_rank.__all__))
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+def test_documentation_of_a_function(name):
+    function = getattr(polars_rank, name)
+    text = inspect.getdoc(function)
+    summary, _, rest = text.partition("\n")
+    assert len(summary) <= 90
+    assert summary.endswith((".", ":"))
+    assert rest.startswith("\n")
+    parameters = [p for p in inspect.signature(function).parameters if p not in ("args", "kwargs")]
+    section = re.search(r"\nParameters\n-+\n(.*?)(\n\n\w+\n-+\n|\Z)", text, flags=re.DOTALL)
+    told = re.findall(r"^([a-z_, ]+?)(?: :.*)?$", section[1], flags=re.MULTILINE) if section else []
+    assert [p for line in told for p in line.split(", ")] == parameters
+    assert "\nExamples\n--------\n>>> " in text
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+def test_examples_of_a_function_run(name):
+    function = getattr(polars_rank, name)
+    module = inspect.getmodule(function)
+    finder, runner = doctest.DocTestFinder(recurse=False), doctest.DocTestRunner()
+    for example in finder.find(function, name, module, globs={}):
+        assert example.examples
+        assert runner.run(example).failed == 0
+
+
+@measures
+def test_documentation_of_a_measure(name):
+    text = inspect.getdoc(MEASURES[name].function)
+    assert re.search(r"\$.+\$", text), "a formula"
+    assert "\nReturns\n-------\npl.Expr\n    Float64" in text
+    assert re.search(r"Range [\[(]", text)
+    assert "null" in text.lower()
+    assert re.search(r"\nReferences\n-+\n\S", text)
+    if MEASURES[name].options:
+        assert "\nRaises\n------\nValueError\n" in text
