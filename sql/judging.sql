@@ -519,16 +519,31 @@ WITH
 
 SELECT
     query,
-    system_key.* EXCLUDE (_rank_none),
-    other_keys.* EXCLUDE (_rank_none),
+    _rank_system.* EXCLUDE (_rank_none),
+    _rank_other.* EXCLUDE (_rank_none),
     item,
-    place AS rank,
-    grade AS relevance,
-    kept.* EXCLUDE (_rank_none),
-    _rank_about.* EXCLUDE (_rank_query, _rank_system, _rank_other, _rank_none),
-    _rank_table.* EXCLUDE (_rank_query, _rank_none)
-FROM _rank_judged
-LEFT JOIN _rank_about
-    ON query = _rank_about._rank_query AND system_key = _rank_about._rank_system AND other_keys = _rank_about._rank_other
-LEFT JOIN _rank_table ON query = _rank_table._rank_query
-WHERE (SELECT passed FROM _rank_checked) = 1;
+    rank,
+    relevance,
+    _rank_kept.* EXCLUDE (_rank_none),
+    _rank_told.* EXCLUDE (_rank_query, _rank_system, _rank_other, _rank_none),
+    _rank_tabled.* EXCLUDE (_rank_query, _rank_none)
+FROM (
+    SELECT
+        j.query,
+        j.system_key AS _rank_system,
+        j.other_keys AS _rank_other,
+        j.item,
+        j.place AS rank,
+        j.grade AS relevance,
+        j.kept AS _rank_kept,
+        _rank_a AS _rank_told,
+        _rank_t AS _rank_tabled
+    FROM _rank_judged AS j
+    LEFT JOIN _rank_about AS _rank_a
+        ON
+            j.query = _rank_a._rank_query
+            AND j.system_key = _rank_a._rank_system
+            AND j.other_keys = _rank_a._rank_other
+    LEFT JOIN _rank_table AS _rank_t ON j.query = _rank_t._rank_query
+    WHERE (SELECT passed FROM _rank_checked) = 1
+);
