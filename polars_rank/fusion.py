@@ -277,7 +277,14 @@ def fuse(
     require_normalization(normalize, on_constant, ddof)
     columns = Columns(query, item, score, rank, system)
     # A distance that becomes a score puts the nearest first, whatever the method.
-    ordering = Ordering(order_by, descending and normalize != "min_max_inverted", ties, rank_base, duplicates)
+    ordering = Ordering(
+        order_by,
+        descending and normalize != "min_max_inverted",
+        ties,
+        rank_base,
+        duplicates,
+        needs_score=method in (*BY_SCORE, "segfuse"),
+    )
 
     rows = place(gather(runs, weights=weights, systems=systems, ordering=ordering, columns=columns), ordering)
     if method in _NEED_ABSENT or normalize == "borda":

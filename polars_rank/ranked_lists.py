@@ -40,6 +40,7 @@ class Ordering:
     ties: Ties = "item-descending"
     rank_base: int = 1
     duplicates: Duplicates = "first"
+    needs_score: bool = False
 
     def __post_init__(self) -> None:
         require_choice("order_by", self.order_by, (None, "score", "rank"))
@@ -224,9 +225,9 @@ def _typed_if_empty(frame: pl.LazyFrame, columns: Columns) -> pl.LazyFrame:
 def _orders(frame: pl.LazyFrame, table: str, ordering: Ordering, columns: Columns) -> list[pl.Expr]:
     names = frame.collect_schema().names()
     by = ordering.order_by or ("score" if columns.score in names else "rank")
-    if by == "score":
+    if by == "score" or ordering.needs_score:
         require_columns(names, [columns.score], table)
-    elif columns.rank not in names:
+    if by == "rank" and columns.rank not in names:
         wanted = (
             f"{columns.score!r} nor {columns.rank!r}" if ordering.order_by is None else repr(columns.rank)
         )

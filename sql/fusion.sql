@@ -627,6 +627,7 @@ WITH
                     'score': p.score,
                     'contribution': coalesce(
                         CASE
+                            WHEN p.term IS NULL THEN 0
                             WHEN chosen IS NULL THEN p.term * factor
                             -- A chosen score is shared by the lists that gave it.
                             ELSE score * len([x FOR x IN chosen IF x = p.term]) / len(chosen)

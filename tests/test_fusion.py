@@ -1,0 +1,610 @@
+"""Fusion: every method through every engine, the rules of lists, weights and ties, and what is refused."""
+
+import json
+import math
+import re
+from pathlib import Path
+
+import duckdb
+import fusion_reference
+import polars as pl
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+from polars_rank.errors import DataError
+from polars_rank.fusion import BY_RANK, BY_SCORE, FUSION_SETTINGS, METHODS, fuse, rrf
+from polars_rank.normalization import NORMALIZATIONS, normalize_scores
+from polars_rank.sql import install
+
+CASES = {
+    case["id"]: case
+    for case in map(json.loads, (Path(__file__).parent / "cases/reported.jsonl").read_text().splitlines())
+    if case["task"] == "fusion"
+}
+UNTRAINED = (*BY_RANK, *BY_SCORE)
+
+
+@pytest.fixture(scope="module")
+def connection():
+    connection = duckdb.connect()
+    install(connection)
+    return connection
+
+
+def run(*rows, keys=("query", "item", "score")):
+    return pl.DataFrame(rows, schema=list(keys), orient="row", strict=False)
+
+
+def one_query(*scores):
+    return run(*[("q", item, score) for item, score in scores])
+
+
+def scores(fused):
+    return dict(fused.select("item", "score").rows())
+
+
+def literal(value):
+    if value is None:
+        return "NULL"
+    if isinstance(value, dict):
+        return "MAP {" + ", ".join(f"{key!r}: {number!r}::double" for key, number in value.items()) + "}"
+    return repr(value)
+
+
+def in_sql(connection, long, method="rrf", **options):
+    connection.register("_runs", long.to_arrow())
+    listed = "".join(f", {name} := {literal(value)}" for name, value in options.items())
+    return connection.sql(f"FROM rank.fuse('_runs', method := '{method}'{listed})").pl()
+
+
+def stacked(runs):
+    return pl.concat(
+        [frame.select(pl.lit(name).alias("system"), pl.all()) for name, frame in runs.items()],
+        how="diagonal_relaxed",
+    )
+
+
+# Scores that tie, jump and vanish; few items, so that lists overlap; repeated items and missing queries.
+rows_of_a_list = st.lists(
+    st.tuples(
+        st.sampled_from(["q1", "q2"]),
+        st.sampled_from("abcdefé"),
+        st.sampled_from([-2.5, -1.0, 0.0, -0.0, 0.5, 1.0, 3.0, 7.25, None, math.nan]),
+    ),
+    max_size=8,
+)
+some_runs = st.fixed_dictionaries(dict.fromkeys(("s1", "s2", "s3"), rows_of_a_list))
+some_weights = st.one_of(
+    st.none(),
+    st.fixed_dictionaries({name: st.sampled_from([0.0, 0.3, 1.0, 2.0]) for name in ("s1", "s2", "s3")}),
+)
+schema = {"query": pl.String, "item": pl.String, "score": pl.Float64}
+
+
+def as_frames(rows):
+    return {name: pl.DataFrame(list(part), schema=schema, orient="row") for name, part in rows.items()}
+
+
+def assert_same(ours, theirs, *, absolute=1e-12):
+    """Same items, scores, and order save among equal scores."""
+    both = ours.join(theirs, on=["query", "item"], how="full", coalesce=True, suffix="_other")
+    assert both.height == ours.height == theirs.height
+    assert both["score"].null_count() == both["score_other"].null_count() == 0
+    error = (both["score"] - both["score_other"]).abs() / (1 + both["score"].abs())
+    assert error.fill_nan(math.inf).max() is None or error.max() <= absolute
+    for (_query,), group in both.group_by("query"):
+        mine = group.sort("rank")["score"].to_list()
+        yours = group.sort("rank_other")["score"].to_list()
+        assert mine == pytest.approx(yours, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", UNTRAINED)
+@given(rows=some_runs, weights=some_weights)
+@example(rows={"s1": [], "s2": [], "s3": []}, weights=None)
+@example(rows={"s1": [("q1", "a", 1.0)], "s2": [], "s3": []}, weights={"s1": 0.0, "s2": 1.0, "s3": 1.0})
+def test_each_method_is_the_plain_loop(method, rows, weights):
+    frames = as_frames(rows)
+    if weights and not any(weights.values()):
+        weights = None
+    fused = fuse(frames, method, weights=weights)
+    expected = fusion_reference.fuse(rows, method, weights=weights)
+    flat = pl.DataFrame(
+        [
+            (query, item, score, place)
+            for query, items in expected.items()
+            for place, (item, score) in enumerate(items, 1)
+        ],
+        schema={"query": pl.String, "item": pl.String, "score": pl.Float64, "rank": pl.Int64},
+        orient="row",
+    )
+    assert_same(fused, flat, absolute=1e-9)
+
+
+@given(
+    rows=some_runs,
+    method=st.sampled_from(["comb_sum", "comb_mnz", "comb_min", "comb_med", "rrf"]),
+    normalization=st.sampled_from(NORMALIZATIONS),
+    on_constant=st.sampled_from([0, 0.5, 1]),
+    ddof=st.sampled_from([0, 1]),
+)
+def test_each_normalisation_is_the_plain_loop(rows, method, normalization, on_constant, ddof):
+    options = {"on_constant": on_constant, "ddof": ddof}
+    fused = fuse(as_frames(rows), method, normalize=normalization, **options)
+    expected = fusion_reference.fuse(rows, method, normalization=normalization, **options)
+    found = {(query, item): score for query, item, score in fused.select("query", "item", "score").rows()}
+    assert found == pytest.approx(
+        {(query, item): score for query, items in expected.items() for item, score in items},
+        rel=1e-9,
+        abs=1e-9,
+    )
+
+
+@given(
+    rows=some_runs,
+    weights=some_weights,
+    method=st.sampled_from(UNTRAINED),
+    normalization=st.sampled_from([None, *NORMALIZATIONS]),
+    ties=st.sampled_from(["item-descending", "item-ascending", "item-text-descending"]),
+    order_by=st.sampled_from([None, "rank"]),
+    explain=st.booleans(),
+)
+def test_engines_agree(connection, *, rows, weights, method, normalization, ties, order_by, explain):
+    # The keys of weights give the lists' order; in SQL it is always that of the names.
+    weights = weights and dict(sorted(weights.items()))
+    options = {"weights": weights, "ties": ties, "explain": explain, "order_by": order_by}
+    if method not in ("dbsf", "relative_score"):
+        options["normalize"] = normalization
+    # Given ranks with ties and gaps.
+    long = stacked(as_frames(rows)).with_columns(rank=(pl.col("score").fill_nan(None) + 3.5))
+    lazy = fuse(long.lazy(), method, **options)
+    eager, streaming = fuse(long, method, **options), lazy.collect(engine="streaming")
+    sql = in_sql(connection, long, method, **options)
+    assert_frame_equal(eager, lazy.collect(engine="in-memory"))
+    assert_frame_equal(eager, streaming)
+    columns = ["query", "item", "rank", "score"]
+    assert_frame_equal(
+        eager.select(columns), sql.select(columns), check_dtypes=False, abs_tol=1e-12, rel_tol=1e-12
+    )
+    if explain and eager.height:
+        flat = [
+            frame.select("query", "item", "explain").explode("explain").unnest("explain")
+            for frame in (eager, sql)
+        ]
+        assert_frame_equal(*flat, check_dtypes=False, abs_tol=1e-12, rel_tol=1e-12)
+        total = flat[0].group_by("query", "item").agg(pl.col("contribution").sum())
+        both = eager.join(total, on=["query", "item"])
+        assert both["contribution"].to_list() == pytest.approx(both["score"].to_list(), rel=1e-12, abs=1e-12)
+
+
+def case_runs(rows_of_runs):
+    columns = ["query", "item", "score", "rank"]
+    return {
+        str(place): pl.DataFrame(rows, schema=columns, orient="row")
+        for place, rows in enumerate(rows_of_runs, 1)
+    }
+
+
+def both_engines(connection, runs, method="rrf", **options):
+    """Fuse in Polars and in SQL, hold one to the other, and give the scores."""
+    polars = fuse(runs, method, **options)
+    sql = in_sql(connection, stacked(runs), method, **options)
+    assert_frame_equal(polars, sql, check_dtypes=False, abs_tol=1e-12)
+    return {(query, item): score for query, item, score, _ in polars.rows()}
+
+
+def test_reported_missing_and_one_based(connection):
+    case = CASES["rrf-canonical-missing-and-one-based"]
+    fused = both_engines(connection, case_runs(case["input"]["runs"]), k=60)
+    assert fused == pytest.approx({("t1", item): v for item, v in case["expected"]["values"].items()})
+
+
+def test_reported_ranks_from_zero_are_not_read_where_scores_order(connection):
+    case = CASES["rrf-file-ranks-start-at-zero"]
+    runs = case_runs(case["input"]["runs"])
+    expected = {("t1", item): v for item, v in case["expected"]["values"].items()}
+    assert both_engines(connection, runs) == pytest.approx(expected)
+    assert both_engines(connection, runs, order_by="rank", rank_base=0) == pytest.approx(expected)
+    with pytest.raises(DataError, match="rank_base=0"):
+        fuse(runs, order_by="rank")
+    with pytest.raises(duckdb.Error, match="rank_base := 0"):
+        in_sql(connection, stacked(runs), order_by="rank")
+
+
+def test_reported_weights(connection):
+    case = CASES["rrf-weights-and-zero-weight"]["input"]
+    expected = CASES["rrf-weights-and-zero-weight"]["expected"]
+    runs = case_runs(case["runs"])
+    fused = both_engines(connection, runs, weights={"1": 4, "2": 1})
+    assert fused == pytest.approx({("t1", i): v for i, v in expected["branches"]["w/(k+rank)"].items()})
+    without = both_engines(connection, case_runs(case["then"]["runs"]), weights={"1": 1, "2": 0})
+    assert without == pytest.approx({("t1", i): v for i, v in expected["then"]["accept"][0].items()})
+
+
+@pytest.mark.parametrize("constant", [0, 1, 0.5])
+def test_reported_constant_lists(connection, constant):
+    case = CASES["minmax-constant-and-single-result"]
+    [branch] = [
+        values
+        for text, values in case["expected"]["branches"].items()
+        if re.search(rf"-> {constant}( |$)", text)
+    ]
+    for rows, expected in ((case["input"], branch), (case["input"]["then"], branch["then"])):
+        fused = both_engines(
+            connection, case_runs(rows["runs"]), "comb_sum", normalize="min_max", on_constant=constant
+        )
+        assert fused == pytest.approx({("t1", i): v for i, v in expected.items() if i != "then"})
+
+
+def test_reported_zero_variance(connection):
+    case = CASES["zscore-zero-variance"]
+    branches = list(case["expected"]["branches"].values())
+    for ddof, expected in enumerate(branches):
+        fused = both_engines(
+            connection, case_runs(case["input"]["runs"]), "comb_sum", normalize="zscore", ddof=ddof
+        )
+        assert fused == pytest.approx({("t1", item): v for item, v in expected.items()})
+
+
+def test_reported_mean_is_over_all_systems(connection):
+    case = CASES["average-over-all-systems"]
+    runs = {
+        name: frame.with_columns(score=1 / pl.col("rank"))
+        for name, frame in case_runs(case["input"]["runs"]).items()
+    }
+    branches = case["expected"]["values"]
+    for method, name in (
+        ("comb_mean", "mean over all runs"),
+        ("comb_anz", "CombANZ (divide by runs that returned it)"),
+    ):
+        expected = {("t1", item): v for item, v in branches[name].items()}
+        assert both_engines(connection, runs, method) == pytest.approx(expected)
+
+
+def test_reported_single_and_empty_runs(connection):
+    case = CASES["fusion-of-a-single-run"]
+    single = case_runs(case["input"]["runs"])
+    expected = {(q, i): v for q in ("t1", "t2") for i, v in case["expected"]["values"][q].items()}
+    assert both_engines(connection, single) == pytest.approx(expected)
+    columns = ["query", "item", "score", "rank"]
+    for empty in (pl.DataFrame([], schema=columns), pl.DataFrame(), pl.DataFrame(schema=columns)):
+        fused = fuse({**single, "2": empty})
+        assert {(q, i): v for q, i, v, _ in fused.rows()} == pytest.approx(expected)
+        assert fused.schema["item"] == pl.String
+    nothing = fuse({"1": pl.DataFrame(schema=columns)})
+    assert nothing.is_empty()
+    assert nothing.columns == ["query", "item", "score", "rank"]
+
+
+def test_reported_id_kinds_are_refused():
+    case = CASES["rrf-int-and-string-ids"]
+    with pytest.raises(DataError, match="id types differ"):
+        fuse(case_runs(case["input"]["runs"]))
+
+
+def test_sibling_id_kinds(connection):
+    wide = {"a": run(("q", 9, 2.0), ("q", 10, 1.0)), "b": run(("q", 10, 2.0))}
+    wide["b"] = wide["b"].cast({"item": pl.Int16})
+    assert both_engines(connection, wide)["q", 10] == pytest.approx(1 / 62 + 1 / 61)
+    categories = {
+        "a": one_query(("b", 1.0), ("a", 1.0)).cast({"item": pl.Categorical}),
+        "b": one_query(("a", 1.0)),
+    }
+    assert fuse(categories)["item"].to_list() == ["a", "b"]
+    # Equal scores: the greater integer first, not the greater text.
+    assert fuse({"a": run(("q", 9, 1.0), ("q", 10, 1.0))})["item"].to_list() == [10, 9]
+    assert fuse({"a": run(("q", 9, 1.0), ("q", 10, 1.0))}, ties="item-text-descending")["item"].to_list() == [
+        9,
+        10,
+    ]
+    with pytest.raises(DataError, match="whole floats"):
+        fuse({"a": run(("q", 1.0, 1.0))})
+
+
+def test_a_repeated_item_counts_once_and_places_stay(connection):
+    runs = {"x": one_query(("a", 3.0), ("a", 2.0), ("b", 1.0))}
+    assert both_engines(connection, runs) == pytest.approx({("q", "a"): 1 / 61, ("q", "b"): 1 / 63})
+    with pytest.raises(DataError, match="'a' of query 'q' is twice in 'x'"):
+        fuse(runs, duplicates="error")
+    with pytest.raises(DataError, match="twice in 'x'"):
+        fuse({"x": runs["x"].lazy()}, duplicates="error").collect()
+    with pytest.raises(duckdb.Error, match="item a of query q is twice in x"):
+        in_sql(connection, stacked(runs), duplicates="error")
+
+
+def test_equal_scores_stand_as_items_first_come(connection):
+    runs = {"a": one_query(("x", 2.0), ("y", 1.0)), "b": one_query(("z", 2.0), ("y", 1.0))}
+    assert fuse(runs)["item"].to_list() == ["y", "x", "z"]
+    assert fuse(dict(reversed(runs.items())))["item"].to_list() == ["y", "z", "x"]
+    assert fuse(stacked(runs))["item"].to_list() == ["y", "x", "z"]
+    assert fuse(stacked(runs), systems=["b", "a"])["item"].to_list() == ["y", "z", "x"]
+    assert fuse(stacked(runs), weights={"b": 1, "a": 1})["item"].to_list() == ["y", "z", "x"]
+    assert in_sql(connection, stacked(runs).sample(fraction=1, shuffle=True, seed=2))["item"].to_list() == [
+        "y",
+        "x",
+        "z",
+    ]
+
+
+def test_true_ties_stay_ties():
+    # The same three terms in three orders; added as they come, their sums differ in the last bit.
+    ranks = {"a": (1, 4, 7), "b": (4, 7, 1), "c": (7, 1, 4)}
+    runs = {
+        str(place): run(*[("q", item, ranks[item][place]) for item in "abc"], keys=("query", "item", "rank"))
+        for place in range(3)
+    }
+    assert fuse(runs)["score"].n_unique() == 1
+    assert fuse(runs)["item"].to_list() == ["a", "b", "c"]
+
+
+@given(rows=some_runs, method=st.sampled_from(UNTRAINED))
+def test_a_weight_of_zero_takes_a_list_out(rows, method):
+    frames = as_frames(rows)
+    fused = fuse(frames, method, weights={"s1": 1, "s2": 0, "s3": 2})
+    rest = fuse({name: frames[name] for name in ("s1", "s3")}, method, weights=[1, 2])
+    own = fused.join(rest, on=["query", "item"], how="anti")
+    assert own["score"].to_list() == [0.0] * own.height
+    both = fused.join(rest, on=["query", "item"], how="semi")
+    pairs = ["query", "item", "score"]
+    assert_frame_equal(both.select(pairs).sort(pairs), rest.select(pairs).sort(pairs), abs_tol=1e-12)
+    assert set(own["item"]) <= set(frames["s2"]["item"])
+
+
+@given(rows=some_runs, method=st.sampled_from(UNTRAINED), seed=st.integers(0, 9))
+def test_the_order_of_rows_is_without_effect(rows, method, seed):
+    frames = as_frames(rows)
+    shuffled = {name: frame.sample(fraction=1, shuffle=True, seed=seed) for name, frame in frames.items()}
+    assert_frame_equal(fuse(frames, method), fuse(shuffled, method), abs_tol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"a": 1}, "missing"),
+        ({"a": 1, "b": 1, "c": 1}, "unknown"),
+        ({"a": -1, "b": 1}, "at least 0"),
+        ({"a": math.nan, "b": 1}, "at least 0"),
+        ({"a": math.inf, "b": 1}, "at least 0"),
+        ([1.0], "2 lists"),
+        ([1.0, 2.0, 3.0], "2 lists"),
+        ([1.0, "2"], "at least 0"),
+    ],
+)
+def test_weights_that_are_refused(weights, message):
+    runs = {"a": one_query(("x", 1.0)), "b": one_query(("y", 1.0))}
+    with pytest.raises(ValueError, match=message):
+        fuse(runs, weights=weights)
+    if weights != {"a": 1, "b": 1, "c": 1}:
+        # In one table a named system without a row is no fault: it returned nothing.
+        with pytest.raises(ValueError, match=f"{message}|not among"):
+            fuse(stacked(runs), weights=weights)
+
+
+def test_weights_that_sql_refuses(connection):
+    long = stacked({"a": one_query(("x", 1.0)), "b": one_query(("y", 1.0))})
+    for weights, message in (
+        ("MAP {'a': 1}", "no number for the system b"),
+        ("MAP {'a': -1, 'b': 1}", "at least 0, got -1.0 for a"),
+        ("MAP {'a': 'nan'::double, 'b': 1}", "at least 0, got nan for a"),
+    ):
+        connection.register("_runs", long.to_arrow())
+        with pytest.raises(duckdb.Error, match=message):
+            connection.sql(f"FROM rank.fuse('_runs', weights := {weights})").fetchall()
+    assert len(connection.sql("FROM rank.fuse('_runs', weights := MAP {})").fetchall()) == 2
+
+
+@pytest.mark.parametrize("weights", [None, {}, [], {"a": 1, "b": 1}, [1, 1]])
+def test_weights_that_are_all_one(weights):
+    runs = {"a": one_query(("x", 1.0)), "b": one_query(("y", 1.0))}
+    assert_frame_equal(fuse(runs, weights=weights), fuse(runs))
+    assert_frame_equal(fuse(stacked(runs), weights=weights), fuse(runs))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "rff"}, "did you mean 'rrf'"),
+        ({"k": -1}, "k must be"),
+        ({"k": math.inf}, "k must be"),
+        ({"k": math.nan}, "k must be"),
+        ({"phi": 2}, "phi must be"),
+        ({"sigma": -1}, "sigma must be"),
+        ({"normalize": "minmax"}, "did you mean 'min_max'"),
+        ({"on_constant": math.nan}, "on_constant must be"),
+        ({"ddof": 2}, "ddof must be"),
+        ({"ties": "best"}, "ties must be"),
+        ({"order_by": "place"}, "order_by must be"),
+        ({"rank_base": 2}, "rank_base must be"),
+        ({"duplicates": "last"}, "duplicates must be"),
+        ({"weighting": "divide"}, "weighting must be"),
+        ({"method": "dbsf", "normalize": "min_max"}, "normalisation of its own"),
+        ({"method": "posfuse"}, "needs fitted"),
+    ],
+)
+def test_options_that_are_refused(connection, options, message):
+    runs = {"a": one_query(("x", 1.0))}
+    with pytest.raises(ValueError, match=message):
+        fuse(runs, **options)
+    words = message.split(" (")[0] if "did you mean" not in message else "must be"
+    listed = ", ".join(
+        f"{name} := " + (f"'{value}'::double" if isinstance(value, float) else literal(value))
+        for name, value in options.items()
+    )
+    connection.register("_runs", stacked(runs).to_arrow())
+    with pytest.raises(duckdb.Error, match=words):
+        connection.sql(f"FROM rank.fuse('_runs', {listed})").fetchall()
+
+
+def test_tables_that_are_refused(connection):
+    plain = one_query(("x", 1.0))
+    for runs, message in (
+        (plain, "no column 'system'"),
+        ({"a": plain.drop("score")}, "no column 'score' nor 'rank'"),
+        ({"a": plain.drop("item")}, "no column 'item'"),
+        ({"a": plain.with_columns(item=pl.lit(None, pl.String))}, "null item"),
+        (plain.with_columns(system=pl.lit(None, pl.String)), "null system"),
+        (plain.with_columns(system=pl.lit("z")).lazy(), "'z', which is not among"),
+    ):
+        with pytest.raises(DataError, match=message):
+            fuse(runs, weights={"a": 1} if isinstance(runs, pl.LazyFrame) else None).lazy().collect()
+    with pytest.raises(DataError, match="no column 'score'"):
+        fuse({"a": plain.rename({"score": "rank"})}, "comb_sum")
+    with pytest.raises(TypeError, match="polars DataFrame"):
+        fuse({"a": {"q": {"x": 1.0}}})
+    with pytest.raises(ValueError, match="at least one run"):
+        fuse({})
+    for long, message in (
+        (plain.drop("score"), "no column score and no column rank"),
+        (plain.with_columns(item=pl.lit(None, pl.String)), "null system, query or item"),
+    ):
+        with pytest.raises(duckdb.Error, match=message):
+            in_sql(connection, long.with_columns(system=pl.lit("a")))
+    with pytest.raises(duckdb.Error, match="no column score, which comb_sum"):
+        in_sql(connection, plain.select("query", "item", system=pl.lit("a"), rank=1), "comb_sum")
+
+
+def test_frames_out_are_as_frames_in():
+    eager, lazy = one_query(("x", 1.0)), one_query(("y", 1.0)).lazy()
+    assert isinstance(fuse({"a": eager}), pl.DataFrame)
+    assert isinstance(fuse([eager, eager]), pl.DataFrame)
+    assert isinstance(fuse({"a": eager, "b": lazy}), pl.LazyFrame)
+    assert isinstance(fuse(stacked({"a": eager}).lazy()), pl.LazyFrame)
+    assert fuse({"a": eager}).schema == {
+        "query": pl.String,
+        "item": pl.String,
+        "score": pl.Float64,
+        "rank": pl.Int64,
+    }
+
+
+def test_columns_may_have_other_names():
+    names = {"query": "user", "item": "film", "score": "points", "rank": "place"}
+    runs = {"a": one_query(("x", 2.0), ("y", 1.0)), "b": one_query(("y", 1.0))}
+    renamed = {name: frame.rename({old: names[old] for old in frame.columns}) for name, frame in runs.items()}
+    assert_frame_equal(fuse(renamed, **names), fuse(runs).rename(names))
+
+
+def test_small_integers_do_not_wrap(connection):
+    runs = {"a": run(("q", "x", 200), keys=("query", "item", "rank")).cast({"rank": pl.UInt8})}
+    assert both_engines(connection, runs) == pytest.approx({("q", "x"): 1 / 260})
+
+
+def test_tied_given_ranks_go_by_value(connection):
+    runs = {"a": run(("q", "x", 1), ("q", "y", 1), ("q", "z", 5), keys=("query", "item", "rank"))}
+    assert both_engines(connection, runs) == pytest.approx(
+        {("q", "x"): 1 / 61, ("q", "y"): 1 / 61, ("q", "z"): 1 / 65}
+    )
+
+
+def test_infinite_scores_give_no_nan(connection):
+    runs = {"a": one_query(("x", math.inf), ("y", 2.0), ("z", 1.0), ("w", -math.inf))}
+    for normalization in NORMALIZATIONS:
+        fused = both_engines(connection, runs, "comb_sum", normalize=normalization)
+        assert all(math.isfinite(score) for score in fused.values()), normalization
+    both = {"a": runs["a"], "b": one_query(("x", -math.inf), ("y", 0.0))}
+    assert fuse(both, "comb_sum")["item"].to_list()[-1] == "x"
+
+
+def test_settings_of_other_engines():
+    runs = {"a": one_query(("x", 9.0), ("y", 1.0)), "b": one_query(("y", 4.0))}
+    weights = {"a": 3.0, "b": 0.5}
+    ranked = scores(fuse(runs, weights=weights, **FUSION_SETTINGS["weaviate_ranked"]))
+    assert ranked == pytest.approx({"x": 3 / 60, "y": 3 / 61 + 0.5 / 60})
+    stretched = scores(fuse(runs, weights=weights, **FUSION_SETTINGS["qdrant_rrf"]))
+    assert stretched == pytest.approx({"x": 1 / (1 / 3 + 1), "y": 1 / (2 / 3 + 1) + 1 / (1 / 0.5 + 1)})
+    spread = scores(fuse(runs, **FUSION_SETTINGS["qdrant_dbsf"]))
+    deviation = math.sqrt(32)
+    assert spread == pytest.approx(
+        {
+            item: (score - 5 + 3 * deviation) / (6 * deviation) + extra
+            for item, score, extra in (("x", 9, 0), ("y", 1, 0.5))
+        }
+    )
+    relative = scores(fuse(runs, weights=weights, **FUSION_SETTINGS["weaviate_relative_score"]))
+    assert relative == pytest.approx({"x": 3.0, "y": 0.5})
+
+
+def test_normalize_scores_gives_each_list(connection):
+    runs = {"b": one_query(("x", 4.0), ("y", 2.0), ("z", 3.0)), "a": one_query(("w", 1.0))}
+    scaled = normalize_scores(runs, "min_max", on_constant=0.5)
+    assert scaled.rows() == [
+        ("b", "q", "x", 1.0, 1.0),
+        ("b", "q", "z", 0.5, 2.0),
+        ("b", "q", "y", 0.0, 3.0),
+        ("a", "q", "w", 0.5, 1.0),
+    ]
+    assert normalize_scores(runs, "borda").height == 8
+    connection.register("_runs", stacked(runs).to_arrow())
+    for method in NORMALIZATIONS:
+        parts = connection.sql(
+            "SELECT query, item, unnest(explain, recursive := TRUE) "
+            f"FROM rank.fuse('_runs', 'comb_sum', normalize := '{method}', explain := TRUE)"
+        ).pl()
+        found = {(s, i): v for s, i, v in parts.select("system", "item", "contribution").rows()}
+        ours = {
+            (s, i): v for s, i, v in normalize_scores(runs, method).select("system", "item", "score").rows()
+        }
+        assert found == pytest.approx(ours, abs=1e-12), method
+
+
+class TestRrf:
+    """The expression and the macro."""
+
+    def values(self, connection, frame, arguments="rank", **options):
+        connection.register("_lists", frame.to_arrow())
+        listed = "".join(f", {name} := {value}" for name, value in options.items())
+        sql = connection.sql(
+            f"SELECT item, rank.rrf({arguments}{listed}) AS rrf FROM _lists GROUP BY item ORDER BY item"
+        ).pl()
+        weight = "weight" if "weight" in arguments else None
+        polars = frame.group_by("item").agg(rrf("rank", weight, **options)).sort("item")
+        assert_frame_equal(polars, sql)
+        return dict(polars.rows())
+
+    def test_ranks_below_one_null_and_nan_add_nothing(self, connection):
+        ranks = pl.Series([1.0, 2.0, 0.0, -3.0, None, math.nan], dtype=pl.Float64)
+        frame = pl.DataFrame({"item": ["a", "a", "b", "c", "d", "e"], "rank": ranks})
+        assert self.values(connection, frame) == pytest.approx(
+            {"a": 1 / 61 + 1 / 62, "b": 0, "c": 0, "d": 0, "e": 0}
+        )
+        assert self.values(connection, frame, k=0)["a"] == 1.5
+
+    def test_weights(self, connection):
+        weights = pl.Series([2.0, 0.0, None, math.nan], dtype=pl.Float64)
+        frame = pl.DataFrame({"item": list("abcd"), "rank": [1, 1, 1, 1], "weight": weights})
+        assert self.values(connection, frame, "rank, weight") == pytest.approx(
+            {"a": 2 / 61, "b": 0, "c": 0, "d": 0}
+        )
+
+    def test_small_ranks_and_whole_frames(self):
+        frame = pl.DataFrame({"rank": [200]}, schema={"rank": pl.UInt8})
+        assert frame.select(rrf()).item() == pytest.approx(1 / 260)
+        assert frame.clear().select(rrf()).item() == 0.0
+        assert frame.with_columns(rrf().over(pl.lit(1)))["rrf"].item() == pytest.approx(1 / 260)
+        assert frame.select(rrf(pl.col("rank") - 199, 3, k=1)).item() == 1.5
+
+    def test_a_bad_k_is_refused(self, connection):
+        for k, text in ((-1, "-1"), (math.inf, "'inf'::double"), (math.nan, "'nan'::double"), (None, "NULL")):
+            with pytest.raises(ValueError, match="k must be"):
+                rrf(k=k)
+            with pytest.raises(duckdb.Error, match="k must be"):
+                connection.sql(f"SELECT rank.rrf(1, k := {text})").fetchall()
+
+    def test_fuse_is_the_expression_over_lists(self):
+        lists = pl.DataFrame(
+            {"query": "q", "system": ["a", "a", "b", "b"], "item": ["x", "y", "y", "z"], "rank": [1, 2, 1, 2]}
+        )
+        direct = lists.group_by("query", "item").agg(rrf(k=7).alias("score")).sort("item")
+        assert_frame_equal(fuse(lists, k=7).sort("item").select("query", "item", "score"), direct)
+
+
+def test_every_method_is_tested():
+    assert set(METHODS) - set(UNTRAINED) == {
+        "mapfuse",
+        "posfuse",
+        "probfuse",
+        "segfuse",
+        "slidefuse",
+        "bayesfuse",
+    }
