@@ -469,8 +469,8 @@ WITH
             || ', the qrels ' || [q::varchar FOR q IN theirs]::varchar || ' among others'
         FROM (
             SELECT
-                (SELECT list(query) FROM (SELECT DISTINCT query FROM _rank_own LIMIT 3)) AS ours,
-                (SELECT list(query) FROM (SELECT DISTINCT query FROM _rank_qrels LIMIT 3)) AS theirs
+                (SELECT list(query ORDER BY query) FROM (SELECT DISTINCT query FROM _rank_own ORDER BY query LIMIT 3)) AS ours,
+                (SELECT list(query ORDER BY query) FROM (SELECT DISTINCT query FROM _rank_qrels ORDER BY query LIMIT 3)) AS theirs
         )
         WHERE NOT EXISTS (SELECT 1 FROM _rank_own WHERE query IN (SELECT query FROM _rank_qrels))
         UNION ALL

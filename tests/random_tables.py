@@ -76,7 +76,9 @@ def tables(draw):
         schema["score"] = draw(st.sampled_from([pl.Float64, pl.Float32]))
     if "rank" in kinds:
         whole = draw(st.booleans())
-        run["rank"] = column([1, 2, 3, 4, 7, None] if whole else [1.0, 1.5, 2.0, 3.0, None, float("nan")], size)
+        run["rank"] = column(
+            [1, 2, 3, 4, 7, None] if whole else [1.0, 1.5, 2.0, 3.0, None, float("nan")], size
+        )
         schema["rank"] = draw(st.sampled_from([pl.Int64, pl.UInt8])) if whole else pl.Float64
     for name, values in {"system": SYSTEM, "day": DAY, "note": ["x", None]}.items():
         if draw(st.booleans()):

@@ -1,4 +1,7 @@
-"""`judge` is one function in two engines: whatever the tables and options, both give the same or both refuse."""
+"""`judge` in two engines: whatever the tables and options, both give the same or both refuse."""
+
+import json
+from pathlib import Path
 
 import duckdb
 import polars as pl
@@ -8,7 +11,14 @@ from hypothesis import strategies as st
 from random_tables import ask, assert_same_rows, tables
 
 from polars_rank import DataError
+from polars_rank.evaluation import evaluate
 from polars_rank.judging import judge
+
+REPORTED = {
+    case["id"]: case
+    for case in map(json.loads, (Path(__file__).parent / "cases" / "reported.jsonl").open(encoding="utf-8"))
+    if case["task"] == "metric"
+}
 
 
 @st.composite
@@ -29,7 +39,11 @@ def options(draw, columns):
     keys = [name for name in ("system", "day") if name in columns]
     if draw(st.booleans()):
         chosen["keys"] = draw(st.lists(st.sampled_from(keys), unique=True)) if keys else []
-    others = [name for name in ("day", "note", "system") if name in columns and name not in chosen.get("keys", ["system"])]
+    others = [
+        name
+        for name in ("day", "note", "system")
+        if name in columns and name not in chosen.get("keys", ["system"])
+    ]
     if others and draw(st.booleans()):
         chosen["attributes"] = draw(st.lists(st.sampled_from(others), unique=True, min_size=1))
     return chosen
@@ -46,3 +60,249 @@ def test_both_engines_judge_alike(data):
             ask("judge", run, qrels, **chosen)
         return
     assert_same_rows(ask("judge", run, qrels, **chosen), expected)
+
+
+@given(st.data())
+def test_both_engines_take_attributes_from_a_table_alike(data):
+    run, qrels = data.draw(tables())
+    told = pl.DataFrame(
+        {"query": run["query"].append(qrels["query"].cast(run["query"].dtype)).unique().sort()}
+    )
+    told = told.with_columns(locale=pl.int_range(pl.len()) % 2).slice(data.draw(st.integers(0, 2)))
+    try:
+        expected = judge(run, qrels, attributes=told, duplicates="max")
+    except DataError:
+        return
+    assert_same_rows(ask("judge", run, qrels, attributes=told, duplicates="max"), expected)
+
+
+@given(st.data())
+def test_row_order_changes_nothing(data):
+    run, qrels = data.draw(tables())
+    chosen = data.draw(options(run.columns)) | {"duplicates": "max"}
+    shuffled = run.sample(fraction=1, shuffle=True, seed=data.draw(st.integers(0, 9)))
+    measured = ["query", "item", "rank", "relevance"]
+    try:
+        expected = judge(run, qrels, **chosen)
+    except DataError:
+        return
+    assert_same_rows(judge(shuffled, qrels.reverse(), **chosen).select(measured), expected.select(measured))
+
+
+ENGINES = {"polars": judge, "sql": lambda run, qrels, **options: ask("judge", run, qrels, **options)}
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request):
+    return ENGINES[request.param]
+
+
+def table(rows, *columns):
+    kinds = {"query": pl.String, "item": pl.String, "rank": pl.Int64}
+    return pl.DataFrame(rows, schema={name: kinds.get(name, pl.Float64) for name in columns}, orient="row")
+
+
+def run_of(rows):
+    whole = [[query, item, float(score), rank] for query, item, score, rank in rows]
+    return table(whole, "query", "item", "score", "rank")
+
+
+def case(name):
+    given = REPORTED[name]["input"]
+    return given, table([[q, i, float(g)] for q, i, g in given["qrels"]], "query", "item", "relevance")
+
+
+def value(judged, measure):
+    return dict(evaluate(judged, measure).rows())
+
+
+@pytest.mark.parametrize(
+    ("options", "branch"),
+    [
+        ({}, "score desc, item id desc (trec_eval)"),
+        ({"ties": "item-ascending"}, "score desc, item id asc"),
+        ({"order_by": "rank"}, "score desc, given rank"),
+    ],
+)
+def test_reported_tie_of_a_renamed_item(engine, options, branch):
+    given, qrels = case("tie-same-run-renamed-doc")
+    expected = REPORTED["tie-same-run-renamed-doc"]["expected"]["branches"][branch]
+    for name, rows in given["runs"].items():
+        assert value(engine(run_of(rows), qrels, **options), "nDCG")["t1"] == pytest.approx(
+            expected[name], abs=1e-12
+        )
+
+
+@pytest.mark.parametrize(
+    ("ties", "expected"),
+    [("item-descending", 1 / 3), ("item-ascending", 1 / 2), ("best", 1.0), ("worst", 1 / 4)],
+)
+def test_reported_constant_scorer(engine, ties, expected):
+    given, qrels = case("tie-constant-scorer-row-order")
+    for order in given["options"]["also_with_row_orders"]:
+        run = table([["t1", item, 0.5] for item in order], "query", "item", "score")
+        assert value(engine(run, qrels, ties=ties), "RR@10") == {"t1": pytest.approx(expected, abs=1e-15)}
+
+
+@pytest.mark.parametrize(("score_dtype", "expected"), [("float64", 1.0), ("float32", 0.5)])
+def test_reported_tie_made_by_single_precision(engine, score_dtype, expected):
+    given, qrels = case("tie-created-by-float32")
+    assert value(engine(run_of(given["run"]), qrels, score_dtype=score_dtype), "RR") == {"t1": expected}
+
+
+@pytest.mark.parametrize("name", ["duplicate-identical-qrels-row", "duplicate-conflicting-qrels-rows"])
+def test_reported_repeated_judgement(engine, name):
+    given, qrels = case(name)
+    run = run_of(given["run"])
+    with pytest.raises((DataError, duckdb.Error), match=r"t1.*g1"):
+        engine(run, qrels)
+    highest = engine(run, qrels, duplicates="max")
+    assert value(highest, "nDCG") == {"t1": 1.0}
+    assert value(highest, "R@2") == {"t1": 1.0}
+    if name == "duplicate-identical-qrels-row":
+        assert value(engine(run, qrels, duplicates="first"), "P@2") == {"t1": 0.5}
+    else:
+        with pytest.raises((DataError, duckdb.Error), match=r"t1.*g1"):
+            engine(run, qrels, duplicates="first")
+
+
+@pytest.mark.parametrize(("judged_only", "expected"), [(False, 0.0), (True, 1.0)])
+def test_reported_negative_grade_among_judged_only(engine, judged_only, expected):
+    given, qrels = case("judged-only-drops-negative-grade")
+    assert value(engine(run_of(given["run"]), qrels, judged_only=judged_only), "P@1") == {"t1": expected}
+
+
+@pytest.mark.parametrize(("queries", "expected"), [("qrels", {"t1": 1.0, "t2": 0.0}), ("both", {"t1": 1.0})])
+def test_reported_query_missing_from_the_run(engine, queries, expected):
+    given, qrels = case("query-missing-from-run")
+    judged = engine(run_of(given["run"]), qrels, queries=queries)
+    for measure in ("RR", "nDCG", "AP"):
+        assert value(judged, measure) == expected
+
+
+def test_reported_topics_that_do_not_overlap(engine):
+    given, qrels = case("topics-do-not-overlap")
+    with pytest.raises((DataError, duckdb.Error), match=r"in common.*12.*13.*12\.1.*13\.1"):
+        engine(run_of(given["run"]), qrels)
+
+
+@pytest.mark.parametrize(("drop_identical", "expected"), [(False, 0.6309297535714575), (True, 1.0)])
+def test_reported_item_that_is_the_query(engine, drop_identical, expected):
+    given, qrels = case("query-id-equals-doc-id")
+    judged = engine(run_of(given["run"]), qrels, drop_identical=drop_identical)
+    assert value(judged, "nDCG@10") == {"a5": pytest.approx(expected, abs=1e-12), "c3": 1.0}
+
+
+@pytest.mark.parametrize("descending", [True, False])
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_reported_score_that_is_not_a_number_comes_last(engine, descending, missing):
+    run = table([["t1", "n", missing], ["t1", "a", 0.9], ["t1", "b", 0.5]], "query", "item", "score")
+    judged = engine(run, case("nan-score")[1], descending=descending)
+    order = judged.sort("rank")["item"].to_list()
+    assert order == (["a", "b", "n"] if descending else ["b", "a", "n"])
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [(pl.Int64, pl.String), (pl.Float64, pl.Int64), (pl.String, pl.Int64), (pl.String, pl.Binary)],
+)
+def test_reported_ids_of_different_types_are_refused(engine, ours, theirs):
+    run = pl.DataFrame({"query": ["7"], "item": ["101"], "score": [1.0]})
+    qrels = pl.DataFrame({"query": ["7"], "item": ["101"], "relevance": [1]})
+    with pytest.raises((DataError, duckdb.Error), match=r"run\.query (has type|is) .*"):
+        engine(_cast(run, ours), _cast(qrels, theirs))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (pl.Int64, pl.Int32),
+        (pl.UInt64, pl.Int8),
+        (pl.Categorical, pl.String),
+        (pl.Enum(["101", "7", "20"]), pl.Enum(["7", "20", "101"])),
+        (pl.Enum(["101", "7", "20"]), pl.Enum(["101", "7", "20"])),
+        (pl.Binary, pl.Binary),
+    ],
+)
+def test_ids_of_one_kind_match(engine, ours, theirs):
+    run = pl.DataFrame({"query": ["7"] * 3, "item": ["20", "101", "7"], "score": [1.0] * 3})
+    qrels = pl.DataFrame({"query": ["7"], "item": ["101"], "relevance": [1]})
+    judged = engine(_cast(run, ours), _cast(qrels, theirs))
+    assert judged["relevance"].drop_nulls().to_list() == [1.0]
+    # Integers by value, anything else by its bytes.
+    order = [101, 20, 7] if ours in (pl.Int64, pl.UInt64) else ["7", "20", "101"]
+    found = [i.decode() if isinstance(i, bytes) else i for i in judged.sort("rank")["item"].to_list()]
+    assert found == order
+
+
+def _cast(frame, dtype):
+    ids = pl.col("query", "item")
+    return frame.with_columns((ids.cast(pl.Int64) if dtype.is_numeric() else ids).cast(dtype))
+
+
+def test_reported_unjudged_rows_and_the_condensed_list(engine):
+    given, qrels = case("precision-with-unjudged")
+    run = run_of(given["run"])
+    whole, condensed = engine(run, qrels), engine(run, qrels, judged_only=True)
+    assert value(whole, "P@4") == value(condensed, "P@4") == value(whole, "Judged@4") == {"t1": 0.5}
+
+
+def test_the_slice_of_a_missed_item_is_not_lost(engine):
+    run = pl.DataFrame({"query": ["q"], "item": ["a"], "score": [1.0], "locale": ["de"]})
+    qrels = pl.DataFrame({"query": ["q", "q"], "item": ["a", "b"], "relevance": [1, 1]})
+    judged = engine(run, qrels, attributes=["locale"])
+    assert judged["locale"].to_list() == ["de", "de"]
+    assert evaluate(judged, "recall", by=["locale"])["recall"].to_list() == [0.5]
+
+
+def test_a_run_that_counts_from_zero(engine):
+    run = pl.DataFrame({"query": ["q", "q"], "item": ["a", "b"], "rank": [0, 1]})
+    qrels = pl.DataFrame({"query": ["q"], "item": ["a"], "relevance": [1]})
+    with pytest.raises((DataError, duckdb.Error), match="rank_base"):
+        engine(run, qrels)
+    assert engine(run, qrels, rank_base=0).sort("item")["rank"].to_list() == [1, 2]
+
+
+def test_only_systems_are_crossed_with_the_judged_queries(engine):
+    run = pl.DataFrame(
+        {"query": ["q", "r"], "day": [1, 2], "system": ["x", "y"], "item": ["a", "a"], "score": [1.0, 1.0]}
+    )
+    qrels = pl.DataFrame({"query": ["q", "r", "s"], "item": ["a", "a", "a"], "relevance": [1, 1, 1]})
+    by_system = engine(run, qrels)
+    assert sorted(by_system.select("query", "system", "rank").rows(), key=repr) == [
+        ("q", "x", 1),
+        ("q", "y", None),
+        ("r", "x", None),
+        ("r", "y", 1),
+        ("s", "x", None),
+        ("s", "y", None),
+    ]
+    by_day = engine(run, qrels, keys=["system", "day"])
+    assert sorted(by_day.select("query", "system", "day", "rank").rows(), key=repr) == [
+        ("q", "x", 1, 1),
+        ("q", "y", 1, None),
+        ("r", "x", 2, None),
+        ("r", "y", 2, 1),
+    ]
+
+
+def test_depth_cuts_before_judged_items_are_ranked_anew(engine):
+    run = pl.DataFrame({"query": ["q"] * 3, "item": ["a", "b", "c"], "score": [3.0, 2.0, 1.0]})
+    qrels = pl.DataFrame({"query": ["q", "q"], "item": ["b", "c"], "relevance": [1, 1]})
+    judged = engine(run, qrels, depth=2, judged_only=True)
+    assert dict(judged.select("item", "rank").rows()) == {"b": 1, "c": None}
+
+
+def test_places_stay_when_repeated_items_count_once(engine):
+    run = pl.DataFrame({"query": ["q"] * 3, "item": ["a", "a", "b"], "score": [3.0, 2.0, 1.0]})
+    qrels = pl.DataFrame({"query": ["q"], "item": ["b"], "relevance": [1]})
+    judged = engine(run, qrels, duplicates="first")
+    assert dict(judged.select("item", "rank").rows()) == {"a": 1, "b": 3}
+
+
+def test_qrels_without_relevance_grade_one_and_null_is_unjudged(engine):
+    run = pl.DataFrame({"query": ["q", "q"], "item": ["a", "b"], "score": [2.0, 1.0]})
+    bare = pl.DataFrame({"query": ["q"], "item": ["a"]})
+    assert dict(engine(run, bare).select("item", "relevance").rows()) == {"a": 1.0, "b": None}
+    null = bare.with_columns(relevance=pl.lit(None, pl.Int64))
+    assert dict(engine(run, null).select("item", "relevance").rows()) == {"a": None, "b": None}
