@@ -1,6 +1,6 @@
 """A judged table becomes a per-query table, and that a summary."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict, TypeVar, Unpack
 
 import polars as pl
@@ -8,12 +8,14 @@ import polars as pl
 from polars_rank.catalogue import Call, parse
 from polars_rank.errors import DataError, require_columns
 from polars_rank.flat import counts, flat_plan, is_flat
-from polars_rank.judging import Duplicates, Judging, Queries, judged_table
+from polars_rank.judging import Duplicates, Judging, Pieces, Queries, judged_rows_alone, judged_table
 from polars_rank.measures.rows import judged, number, returned
 from polars_rank.ranking import OrderBy, ScoreType, Ties
-from polars_rank.tables import Frame, as_lazy, like
+from polars_rank.scanning import score_in_parts
+from polars_rank.tables import Frame, as_lazy, like, unify_ids
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
+Calls = Mapping[str, Call | pl.Expr]
 
 _JUDGED_ONLY = "_rank_among_judged"
 
@@ -105,20 +107,77 @@ def evaluate(
     calls = _read(measures, convention)
     if qrels is not None:
         options = Judging(keys=keys, **columns, **judging)
-        rows = judged_table(table, qrels, options)
-    elif judging:
+        return like(table, _score_run(table, qrels, calls, options, list(by or [])))
+    if judging:
         raise ValueError(f"{', '.join(judging)}: only a run is judged; give qrels= too")
-    else:
-        rows = as_lazy(table, "table")
-        _refuse_run(rows.collect_schema().names(), columns)
-    names: list[str] = rows.collect_schema().names()
-    ranking: list[str] = [query, *(keys if keys is not None else ["system"] if "system" in names else [])]
-    carried: list[str] = [name for name in by or [] if name not in ranking]
-    require_columns(names, [*ranking, *carried], "table")
-    if isinstance(table, pl.DataFrame) and qrels is None and len(ranking) == 1 and table[query].is_sorted():
+    rows = as_lazy(table, "table")
+    _refuse_run(rows.collect_schema().names(), columns)
+    ranking = _ranking(rows, query, keys)
+    if isinstance(table, pl.DataFrame) and len(ranking) == 1 and table[query].is_sorted():
         # Grouping streams through a sorted column; looking costs a hundredth of the grouping.
         rows = rows.with_columns(pl.col(query).set_sorted())
-    return like(table, _per_query(rows, calls, ranking, carried, columns))
+    return like(table, _per_query(rows, calls, ranking, list(by or []), columns))
+
+
+def _score_run(
+    run: Frame,
+    qrels: Frame,
+    calls: Calls,
+    options: Judging,
+    by: Sequence[str],
+) -> pl.LazyFrame:
+    columns = {"query": options.query, "rank": options.rank, "relevance": options.relevance}
+
+    def score(
+        run: Frame, qrels: Frame, *, part: bool = False, systems: pl.DataFrame | None = None
+    ) -> pl.LazyFrame:
+        complete = options.queries in ("qrels", "both")
+        if complete and not by and all(map(_needs_judged_rows_alone, calls.values())):
+            parts = judged_rows_alone(run, qrels, options, part=part, systems=systems)
+            return _from_judged_rows(parts, calls, columns)
+        judged = judged_table(run, qrels, options, part=part, systems=systems)
+        return _per_query(judged, calls, _ranking(judged, options.query, options.keys), by, columns)
+
+    whole = score(run, qrels)
+    if isinstance(run, pl.DataFrame):
+        return whole
+    tables = unify_ids({"run": run, "qrels": as_lazy(qrels, "qrels")}, [options.query, options.item])
+    return score_in_parts(
+        tables["run"],
+        tables["qrels"],
+        options.query,
+        crossed=options.queries in ("qrels", "all"),
+        score=lambda run, qrels, systems: score(run, qrels, part=True, systems=systems).collect(),
+        schema=whole.collect_schema(),
+    ).sort(_ranking(whole, options.query, options.keys))
+
+
+def _ranking(rows: pl.LazyFrame, query: str, keys: Sequence[str] | None) -> list[str]:
+    default = ["system"] if "system" in rows.collect_schema() else []
+    return [query, *(default if keys is None else keys)]
+
+
+def _needs_judged_rows_alone(call: Call | pl.Expr) -> bool:
+    """Tell the measures to which an unjudged item means nothing: its place is in the ranks of the others."""
+    return isinstance(call, Call) and (is_flat(call) or call.measure.name in ("bpref", "rbp", "err"))
+
+
+def _from_judged_rows(parts: Pieces, calls: Calls, columns: Mapping[str, str]) -> pl.LazyFrame:
+    flat = {name: call for name, call in calls.items() if isinstance(call, Call) and is_flat(call)}
+    others = [_expression(call, columns).alias(name) for name, call in calls.items() if name not in flat]
+    rankings, wanted = parts.rankings, counts(flat, columns["rank"], columns["relevance"])
+    for source, prefix in ((parts.ranked, "returned"), (parts.matched, "judged")):
+        chosen = {name: value for name, value in wanted.items() if name.startswith(prefix)}
+        if chosen:
+            counted = source.group_by(parts.ranking).agg(**chosen)
+            rankings = rankings.join(counted, on=parts.ranking, how="left")
+            rankings = rankings.with_columns(pl.col(name).fill_null(0.0) for name in chosen)
+    if others:
+        rankings = rankings.join(
+            parts.matched.group_by(parts.ranking).agg(others), on=parts.ranking, how="left"
+        )
+    result = flat_plan(parts.matched, rankings, flat, parts.ranking, columns) if flat else rankings
+    return result.select(*parts.ranking, *calls).sort(parts.ranking)
 
 
 def _read(
@@ -136,7 +195,7 @@ def _read(
     return calls
 
 
-def _refuse_run(names: Sequence[str], columns: dict[str, str]) -> None:
+def _refuse_run(names: Sequence[str], columns: Mapping[str, str]) -> None:
     if columns["relevance"] not in names:
         raise DataError(
             f"table has no column {columns['relevance']!r}; its columns are {list(names)}. "
@@ -147,11 +206,13 @@ def _refuse_run(names: Sequence[str], columns: dict[str, str]) -> None:
 
 def _per_query(
     rows: pl.LazyFrame,
-    calls: dict[str, Call | pl.Expr],
+    calls: Calls,
     ranking: Sequence[str],
-    carried: Sequence[str],
-    columns: dict[str, str],
+    by: Sequence[str],
+    columns: Mapping[str, str],
 ) -> pl.LazyFrame:
+    carried = [name for name in by if name not in ranking]
+    require_columns(rows.collect_schema().names(), [*ranking, *carried], "table")
     if any(isinstance(call, Call) and call.judged_only for call in calls.values()):
         kept = returned(number(columns["rank"])) & judged(number(columns["relevance"]))
         again = pl.when(kept).then(number(columns["rank"])).rank("min").over(ranking)
@@ -169,7 +230,7 @@ def _per_query(
     return result.select(*ranking, *carried, *calls).sort(ranking)
 
 
-def _expression(call: Call | pl.Expr, columns: dict[str, str]) -> pl.Expr:
+def _expression(call: Call | pl.Expr, columns: Mapping[str, str]) -> pl.Expr:
     if isinstance(call, pl.Expr):
         return call
     rank = _JUDGED_ONLY if call.judged_only else columns["rank"]

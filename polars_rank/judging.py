@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar, get_args
+from typing import Literal, NamedTuple, TypeVar, get_args
 
 import polars as pl
 
@@ -182,28 +182,79 @@ def judge(
     return like(run, judged_table(run, qrels, options))
 
 
-def judged_table(run: Frame, qrels: Frame, options: Judging) -> pl.LazyFrame:
-    """Lay out `judge` as a plan."""
-    eager = isinstance(run, pl.DataFrame)
+class Pieces(NamedTuple):
+    """What a judged table is made of, as plans."""
+
+    ranking: list[str]
+    rankings: pl.LazyFrame
+    """The rankings that count: query and keys."""
+    matched: pl.LazyFrame
+    """All judged rows of each ranking; the rank is null where the item was not returned."""
+    ranked: pl.LazyFrame
+    """All rows of the run, with their ranks."""
+    run_rows: pl.LazyFrame
+    grades: pl.LazyFrame
+
+
+def judged_table(
+    run: Frame, qrels: Frame, options: Judging, *, part: bool = False, systems: pl.DataFrame | None = None
+) -> pl.LazyFrame:
+    """Lay out `judge` as a plan; `systems` are those of the whole run, where this is a part of it."""
+    parts = pieces(run, qrels, options, part=part, systems=systems)
+    judged = pl.concat([parts.matched, _unjudged(parts.ranked, parts.grades, options)], how="diagonal")
+    if options.judged_only:
+        judged = _judged_only(judged, parts.ranking, options)
+    place = [*parts.ranking, options.item]
+    names = parts.ranked.collect_schema().names()
+    others = [name for name in names if name not in {*place, options.rank}]
+    judged = judged.select(*place, options.rank, options.relevance, *others)
+    return _with_attributes(judged, parts.run_rows, parts.ranking, options)
+
+
+def judged_rows_alone(
+    run: Frame, qrels: Frame, options: Judging, *, part: bool = False, systems: pl.DataFrame | None = None
+) -> Pieces:
+    """Lay out the judged rows alone, which are few, without the run's other columns."""
+    parts = pieces(run, qrels, options, narrow=True, part=part, systems=systems)
+    if not options.judged_only:
+        return parts
+    matched = _judged_only(parts.matched, parts.ranking, options)
+    return parts._replace(matched=matched, ranked=matched)
+
+
+def pieces(
+    run: Frame,
+    qrels: Frame,
+    options: Judging,
+    *,
+    narrow: bool = False,
+    part: bool = False,
+    systems: pl.DataFrame | None = None,
+) -> Pieces:
+    """Rank the run and match it with the judgements.
+
+    `part`: this is a part of a larger run, and `systems` are those of the whole.
+    """
     run_rows, grades, keys = _read(run, qrels, options)
     ranking = [options.query, *keys]
-    if eager:
-        _refuse_strangers(run_rows, grades, options.query)
-    ranked = _ranked(run_rows, grades, ranking, options)
-    if eager:
-        # Used twice below; a lazy plan leaves that to the engine.
-        ranked = ranked.collect().lazy()
-    expected = _rankings(run_rows, grades, keys, options).join(grades, on=options.query)
     place = [*ranking, options.item]
-    matched = expected.join(ranked, on=place, how="left")
-    if options.duplicates == "error":
+    eager = isinstance(run, pl.DataFrame)
+    if eager and not part:
+        _refuse_strangers(run_rows, grades, options.query)
+        if options.duplicates == "error":
+            _refuse_repeats(run_rows.select(place).collect(), "run")
+    if narrow:
+        orders = [name for name in (options.score, options.rank) if name in run_rows.collect_schema()]
+        run_rows = run_rows.select(*place, *orders)
+    ranked = _ranked(run_rows, grades, ranking, options)
+    if eager and not narrow:
+        # Used twice; a lazy plan leaves that to the engine.
+        ranked = ranked.collect().lazy()
+    rankings = _rankings(run_rows, grades, keys, options, systems)
+    matched = rankings.join(grades, on=options.query).join(ranked, on=place, how="left")
+    if options.duplicates == "error" and (part or not eager):
         matched = matched.map_batches(_refusing_repeats(place, "run"), validate_output_schema=False)
-    judged = pl.concat([matched, _unjudged(ranked, grades, options)], how="diagonal")
-    if options.judged_only:
-        judged = _judged_only(judged, ranking, options)
-    others = [name for name in ranked.collect_schema().names() if name not in {*place, options.rank}]
-    judged = judged.select(*place, options.rank, options.relevance, *others)
-    return _with_attributes(judged, run_rows, ranking, options)
+    return Pieces(ranking, rankings, matched, ranked, run_rows, grades)
 
 
 def _read(run: Frame, qrels: Frame, options: Judging) -> tuple[pl.LazyFrame, pl.LazyFrame, list[str]]:
@@ -220,8 +271,6 @@ def _read(run: Frame, qrels: Frame, options: Judging) -> tuple[pl.LazyFrame, pl.
     if options.drop_identical:
         different = pl.col(options.query) != pl.col(options.item)
         run_rows, grades = run_rows.filter(different), grades.filter(different)
-    if isinstance(run, pl.DataFrame) and options.duplicates == "error":
-        _refuse_repeats(run_rows.select(options.query, *keys, options.item).collect(), "run")
     return run_rows, _one_grade(grades, options), keys
 
 
@@ -361,9 +410,12 @@ def _ranked(
 
 
 def _rankings(
-    run_rows: pl.LazyFrame, grades: pl.LazyFrame, keys: Sequence[str], options: Judging
+    run_rows: pl.LazyFrame,
+    grades: pl.LazyFrame,
+    keys: Sequence[str],
+    options: Judging,
+    systems: pl.DataFrame | None,
 ) -> pl.LazyFrame:
-    """List the rankings that count: query and keys."""
     judged = grades.select(options.query).unique()
     own = run_rows.select(options.query, *keys).unique()
     if options.queries == "run":
@@ -376,7 +428,8 @@ def _rankings(
         # A day on which nobody asked the query makes no ranking.
         crossed = run_rows.select(options.query, *others).unique().join(judged, on=options.query, how="semi")
     if "system" in keys:
-        crossed = crossed.join(run_rows.select("system").unique(), how="cross")
+        every = run_rows.select("system").unique() if systems is None else systems.lazy()
+        crossed = crossed.join(every, how="cross")
     crossed = crossed.select(options.query, *keys)
     return crossed if options.queries == "qrels" else pl.concat([crossed, own]).unique()
 

@@ -42,7 +42,7 @@ def id_kind(dtype: pl.DataType, column: str, table: str) -> str:
         return "null"
     raise DataError(
         f"{table}.{column} has type {dtype}; ids are text, integers or binary: cast it first "
-        f'(for whole floats .cast(pl.Int64), for others .cast(pl.String))'
+        f"(for whole floats .cast(pl.Int64), for others .cast(pl.String))"
     )
 
 

@@ -1,0 +1,120 @@
+"""A run larger than memory, scored a part at a time: each part holds whole queries."""
+
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import NamedTuple
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+Score = Callable[[pl.DataFrame, pl.DataFrame, pl.DataFrame | None], pl.DataFrame]
+
+PROGRESS: ContextVar[Callable[[int, int], None] | None] = ContextVar("PROGRESS", default=None)
+"""Told rows done and rows in all, where a command wants to show them."""
+
+ROWS_AT_ONCE = 2_000_000
+ROWS_A_PASS = 16_000_000
+
+
+class _Look(NamedTuple):
+    """What one pass over the ids of the queries tells."""
+
+    contiguous: bool
+    systems: pl.DataFrame | None
+
+
+def score_in_parts(
+    run: pl.LazyFrame, qrels: pl.LazyFrame, query: str, *, crossed: bool, score: Score, schema: pl.Schema
+) -> pl.LazyFrame:
+    """Score a run as a source of rows: nothing is read before the plan that it is part of is run.
+
+    `score` takes whole queries of the run, their judgements, and the systems of the whole run; `crossed`
+    tells whether judged queries that no part holds count too.
+    """
+    told = PROGRESS.get()
+
+    def parts(
+        with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch: int | None
+    ) -> Iterator[pl.DataFrame]:
+        left = n_rows
+        for part in _scored(run, qrels, query, crossed=crossed, score=score, told=told):
+            kept = part if predicate is None else part.filter(predicate)
+            kept = kept if left is None else kept.head(left)
+            left = None if left is None else left - kept.height
+            yield kept if with_columns is None else kept.select(with_columns)
+            if left == 0:
+                return
+
+    return register_io_source(parts, schema=schema)
+
+
+def _scored(
+    run: pl.LazyFrame,
+    qrels: pl.LazyFrame,
+    query: str,
+    *,
+    crossed: bool,
+    score: Score,
+    told: Callable[[int, int], None] | None,
+) -> Iterator[pl.DataFrame]:
+    judgements = qrels.sort(query).collect()
+    rows = run.select(pl.len()).collect().item()
+    if rows <= ROWS_AT_ONCE:
+        yield score(run.collect(), judgements, None)
+        return
+    look = _look(run, query)
+    seen, done = [], 0
+    empty = run.head(0).collect()
+    for part in _stretches(run, query) if look.contiguous else _passes(run, query, rows):
+        queries = part.select(pl.col(query).unique().sort())
+        seen.append(queries)
+        yield score(part, _of_queries(judgements, queries, query), look.systems)
+        done += part.height
+        if told is not None:
+            told(done, rows)
+    if crossed:
+        unseen = judgements.join(pl.concat(seen), on=query, how="anti")
+        if not unseen.is_empty():
+            yield score(empty, unseen, look.systems)
+
+
+def _look(run: pl.LazyFrame, query: str) -> _Look:
+    # A query that comes back later in the file would be scored twice, so order is looked at, never trusted.
+    changes = (pl.col(query) != pl.col(query).shift()).sum() + 1
+    stretches, queries = (
+        run.select(changes.alias("stretches"), pl.col(query).n_unique().alias("queries")).collect().row(0)
+    )
+    systems = None
+    if "system" in run.collect_schema():
+        systems = run.select(pl.col("system").unique()).collect()
+    return _Look(stretches == queries, systems)
+
+
+def _stretches(run: pl.LazyFrame, query: str) -> Iterator[pl.DataFrame]:
+    """Cut a file whose queries stand together where one of them ends."""
+    rest: list[pl.DataFrame] = []
+    for batch in run.collect_batches(chunk_size=ROWS_AT_ONCE, maintain_order=True):
+        last = batch[query][-1]
+        whole = batch.filter(pl.col(query) != last)
+        if whole.height:
+            yield pl.concat([*rest, whole])
+            rest = []
+        rest.append(batch.filter(pl.col(query) == last))
+    if rest:
+        yield pl.concat(rest)
+
+
+def _passes(run: pl.LazyFrame, query: str, rows: int) -> Iterator[pl.DataFrame]:
+    """Read a file whose queries are strewn once for each share of them."""
+    shares = -(-rows // ROWS_A_PASS)
+    for share in range(shares):
+        part = run.filter(pl.col(query).hash() % shares == share).collect()
+        if part.height:
+            yield part
+
+
+def _of_queries(judgements: pl.DataFrame, queries: pl.DataFrame, query: str) -> pl.DataFrame:
+    # Judgements are sorted, so the stretch between the first and the last query is found at once.
+    ids = judgements[query]
+    start, stop = ids.search_sorted(queries[query][0]), ids.search_sorted(queries[query][-1], side="right")
+    return judgements[start:stop].join(queries, on=query, how="semi")
