@@ -31,8 +31,7 @@ def ask(macro, *tables, **options):
     for name, value in options.items():
         if isinstance(value, pl.DataFrame):
             frames[f"the_{name}"] = value
-            value = f"the_{name}"
-        words.append(f"{name} := {literal(value)}")
+        words.append(f"{name} := " + literal(f"the_{name}" if isinstance(value, pl.DataFrame) else value))
     with database().cursor() as cursor:
         for name, frame in frames.items():
             cursor.register(name, frame.to_arrow())
