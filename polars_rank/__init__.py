@@ -1,7 +1,15 @@
 """Evaluate rankings where the data lives: measures as Polars expressions and DuckDB SQL macros."""
 
-from polars_rank.catalogue import MEASURES
+from polars_rank.catalogue import MEASURES, to_sql
+from polars_rank.checking import check
+from polars_rank.comparison import adjust, compare
 from polars_rank.errors import DataError
+from polars_rank.evaluation import evaluate, summarize
+from polars_rank.example_data import example
+from polars_rank.formats import read_qrels, read_run, write_run
+from polars_rank.fusion import fuse, rrf
+from polars_rank.fusion_training import fit_fusion
+from polars_rank.judging import judge
 from polars_rank.measures.binary import (
     average_precision,
     f_measure,
@@ -21,33 +29,57 @@ from polars_rank.measures.pool import (
     num_returned,
 )
 from polars_rank.measures.rating import mae, mse, rmse
+from polars_rank.nested import from_dict, from_lists
+from polars_rank.normalization import normalize_scores
+from polars_rank.sample_size import power
+from polars_rank.sql import install, macros
 
 __version__ = "0.1.0"
 
 __all__ = [
     "MEASURES",
     "DataError",
+    "adjust",
     "average_precision",
     "bpref",
+    "check",
+    "compare",
     "dcg",
     "err",
+    "evaluate",
+    "example",
     "f_measure",
+    "fit_fusion",
+    "from_dict",
+    "from_lists",
+    "fuse",
     "hits_at_k",
     "ideal_dcg",
+    "install",
+    "judge",
     "judged_share",
+    "macros",
     "mae",
     "mean_rank",
     "mean_reciprocal_rank",
     "mse",
     "ndcg",
+    "normalize_scores",
     "num_relevant",
     "num_relevant_returned",
     "num_returned",
+    "power",
     "precision",
     "r_precision",
     "rbp",
+    "read_qrels",
+    "read_run",
     "recall",
     "reciprocal_rank",
     "rmse",
+    "rrf",
     "success",
+    "summarize",
+    "to_sql",
+    "write_run",
 ]
