@@ -229,12 +229,12 @@ def rbo(
     at_end = (2 * shared / size).filter(depth == short).first().over(_groups(groups))
     unseen = at_end.fill_null(0.0) * (depth - short).clip(0)
     agreement, weight = pl.col("_agreement"), persistence**depth
-    value = (agreement * weight).sum() * (1 - persistence) / persistence + (agreement * weight).last()
+    last = (agreement * weight).filter(depth == depth.max()).sum()
+    value = (agreement * weight).sum() * (1 - persistence) / persistence + last
     result = (
         _depths(items, groups)
         .with_columns((2 * (shared + unseen) / size).alias("_agreement"))
-        .sort("_depth")
-        .group_by(_groups(groups), maintain_order=True)
+        .group_by(_groups(groups))
         .agg(pl.col("n", "unmatched").first(), value.clip(0.0, 1.0).alias("rbo"))
     )
     return like(first, result.sort(_groups(groups)).drop(_ALL))
