@@ -31,6 +31,7 @@ from polars_rank.measures.pool import (
 from polars_rank.measures.rating import mae, mse, rmse
 from polars_rank.nested import from_dict, from_lists
 from polars_rank.normalization import normalize_scores
+from polars_rank.orderings import kendall_tau, rbo, spearman, tau_ap
 from polars_rank.sample_size import power
 from polars_rank.sql import install, macros
 
@@ -58,6 +59,7 @@ __all__ = [
     "install",
     "judge",
     "judged_share",
+    "kendall_tau",
     "macros",
     "mae",
     "mean_rank",
@@ -71,6 +73,7 @@ __all__ = [
     "power",
     "precision",
     "r_precision",
+    "rbo",
     "rbp",
     "read_qrels",
     "read_run",
@@ -78,8 +81,10 @@ __all__ = [
     "reciprocal_rank",
     "rmse",
     "rrf",
+    "spearman",
     "success",
     "summarize",
+    "tau_ap",
     "to_sql",
     "write_run",
 ]

@@ -5,9 +5,10 @@ from typing import Any, TypedDict, TypeVar, Unpack
 
 import polars as pl
 
-from polars_rank.catalogue import Call, parse
+from polars_rank.catalogue import Aggregate, Call, parse
 from polars_rank.errors import DataError, require_columns
 from polars_rank.flat import counts, flat_plan, is_flat
+from polars_rank.intervals import SummaryInterval, summary_statistics
 from polars_rank.judging import Duplicates, Judging, Pieces, Queries, judged_rows_alone, judged_table
 from polars_rank.measures.rows import judged, number, returned
 from polars_rank.ranking import OrderBy, ScoreType, Ties
@@ -258,41 +259,61 @@ def _refusing_variation(
 def summarize(
     per_query: FrameT,
     *,
-    by: Sequence[str] | None = None,
+    by: str | Sequence[str] | None = None,
     measures: Sequence[str] | None = None,
+    interval: SummaryInterval | None = None,
+    level: float = 0.95,
+    weight: str | None = None,
+    totals: bool = False,
+    samples: int = 2000,
+    seed: int = 0,
     convention: str | None = None,
 ) -> FrameT:
     r"""Sum up a per-query table: each measure by its own aggregate over the queries.
 
-    $value = \frac{1}{n} \sum_{queries} v$ for most measures, the sum for counts; the standard error is
-    $s / \sqrt{n}$.
+    $value = \sum w v / \sum w$ for most measures, the sum for counts, the geometric mean for `gm_map` and
+    its like.
 
     Parameters
     ----------
     per_query
         One row a ranking, one numeric column a measure, as `evaluate` gives it.
     by
-        Columns to slice by; default ``["system"]`` if the table has it, else none.
+        Columns to slice by; default ``["system"]`` if the table has it, else none. Null is a slice.
     measures
         The measures' columns; default: the numeric columns whose names are measures.
+    interval
+        None; ``"t"``; ``"bootstrap"``, percentiles of resampled queries; ``"basic"``, these mirrored;
+        ``"bca"``, corrected for bias and skewness; ``"wilson"``, for measures that are 0 or 1.
+    level
+        Coverage of the interval.
+    weight
+        Column of weights, such as the traffic of a query.
+    totals
+        Add rows that leave out the columns of `by`, the last first; `total_over` names those left out.
+        Systems are never pooled.
+    samples, seed
+        Resamples of a bootstrap, and where they start: the same seed gives the same interval.
     convention
         A program, such as ``"ranx"``: decides a name that means different things elsewhere.
 
     Returns
     -------
     DataFrame or LazyFrame
-        As the table, one row a slice and measure: `by`, `measure`, `value`, `n` (rankings with a value),
-        `missing` (rankings without: a null is left out of the value), `standard_error` (null for sums and
-        where n is 1). A NaN makes the value NaN.
+        As the table, one row a slice and measure: `by`, `measure`, `value`, `n` and `missing` (rankings
+        with and without a value: a null is left out), `standard_deviation`, `standard_error`, with
+        `interval` also `low` and `high`, and `reason`: why something is null.
 
     Raises
     ------
     DataError
-        If a column is missing, or no column is a measure.
+        If a column is missing, no column is a measure, or a weight is null, NaN or negative.
+    ValueError
+        If an option has no such value.
 
     References
     ----------
-    trec_eval, trec_eval.c (means, sums of num_* measures).
+    trec_eval, trec_eval.c (means, sums of num_* measures); Wilson 1927; Efron and Tibshirani 1993.
 
     Examples
     --------
@@ -304,36 +325,33 @@ def summarize(
     """
     rows = as_lazy(per_query, "per_query")
     schema = rows.collect_schema()
-    slices: list[str] = list(by) if by is not None else ["system"] if "system" in schema else []
+    default: list[str] = ["system"] if "system" in schema else []
+    slices: list[str] = default if by is None else [by] if isinstance(by, str) else list(by)
     require_columns(schema.names(), [*slices, *(measures or [])], "per_query")
     aggregates = _aggregates(schema, slices, measures, convention)
     if not aggregates:
         raise DataError(
             f"per_query has no measure among its columns {schema.names()}; name them: measures=[...]"
         )
-    values = list(aggregates)
-    order = pl.col("measure").replace_strict(values, range(len(values)), return_dtype=pl.UInt32)
-    value, is_sum = pl.col("value"), pl.col("measure").is_in([m for m, a in aggregates.items() if a == "sum"])
-    long = rows.unpivot(on=values, index=slices, variable_name="measure", value_name="value")
-    result = (
-        long.with_columns(pl.col("value").cast(pl.Float64))
-        .group_by([*slices, "measure"])
-        .agg(
-            pl.when(is_sum.first()).then(value.sum()).otherwise(value.mean()).alias("value"),
-            value.count().cast(pl.Int64).alias("n"),
-            value.null_count().cast(pl.Int64).alias("missing"),
-            pl.when(~is_sum.first()).then(value.std() / value.count().sqrt()).alias("standard_error"),
-        )
-        .sort([*slices, order])
+    result = summary_statistics(
+        rows,
+        aggregates,
+        slices,
+        interval=interval,
+        level=level,
+        weight=weight,
+        totals=totals,
+        samples=samples,
+        seed=seed,
     )
     return like(per_query, result)
 
 
 def _aggregates(
     schema: pl.Schema, slices: Sequence[str], measures: Sequence[str] | None, convention: str | None
-) -> dict[str, str]:
+) -> dict[str, Aggregate]:
     """Tell the aggregate of each measure column; a column with a name of its own is averaged."""
-    found: dict[str, str] = {}
+    found: dict[str, Aggregate] = {}
     for name in measures if measures is not None else schema.names():
         try:
             found[name] = parse(name, convention=convention).measure.aggregate

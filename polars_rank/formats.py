@@ -133,6 +133,17 @@ def read_qrels(
     Null and empty rule: an id that is null or empty is refused; an empty grade in CSV, or null in JSON, is
     null: unjudged.
 
+    Parameters
+    ----------
+    path
+        File to read.
+    format
+        As in `read_run`; default: told by the content.
+    columns
+        As in `read_run`.
+    comments
+        Pass over lines that begin with ``#``.
+
     Raises
     ------
     DataError

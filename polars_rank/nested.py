@@ -124,7 +124,7 @@ def _check_lengths(query: str, lists: list[str]) -> Callable[[pl.DataFrame], pl.
 
 
 def from_dict(mapping: Mapping[Any, Any], value: Value = "score") -> pl.DataFrame:
-    """Make a run or qrels of ``{query: {item: number}}``, as pytrec_eval, ranx and BEIR hold them.
+    """Make a run or qrels of ``{query: {item: number}}``, as pytrec_eval and ranx hold them.
 
     A row of the result is one item of one query: ``query``, ``item`` (text or Int64) and ``score``
     (Float64), or ``relevance`` (Int64, Float64 if any grade has a fraction or is NaN). Items may also be

@@ -38,6 +38,11 @@ ATTACH IF NOT EXISTS ':memory:' AS rank (READ_WRITE);
 def macros(name: str = "rank") -> str:
     """Text of every macro, for the catalogue or schema `name`.
 
+    Parameters
+    ----------
+    name
+        In front of every macro.
+
     Returns
     -------
     str
@@ -89,8 +94,8 @@ def install(connection: "duckdb.DuckDBPyConnection", name: str = "rank", *, pers
     >>> rank.install(connection)
     >>> connection.sql(
     ...     "SELECT rank.ndcg(rank, relevance) FROM (VALUES (1, 0), (2, 1)) AS judged (rank, relevance)"
-    ... ).fetchone()
-    (0.6309297535714575,)
+    ... ).fetchall()
+    [(0.6309297535714575,)]
     """
     # A cursor, since a failed ATTACH would abort the user's own open transaction.
     cursor = connection.cursor()

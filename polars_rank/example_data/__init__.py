@@ -49,6 +49,7 @@ def example() -> Example:
 
     Examples
     --------
+    >>> import polars as pl
     >>> from polars_rank.example_data import example
     >>> run, qrels, queries, items = example()
     >>> run.group_by("system").agg(pl.col("query").n_unique()).sort("system").rows()
