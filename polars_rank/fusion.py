@@ -1,8 +1,7 @@
 """Rank fusion: several runs become one."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 import polars as pl
 
@@ -57,22 +56,31 @@ Both count ranks from 0. Weaviate adds w / (60 + rank - 1), so k = 59 for ranks 
 """
 
 
-@dataclass(frozen=True)
-class Parameters:
+class Scale(NamedTuple):
+    """How scores are brought to one scale."""
+
+    normalize: str | None = None
+    on_constant: float = 0
+    ddof: int = 0
+
+
+class Parameters(NamedTuple):
     """The numbers in the formulas."""
 
-    k: float
-    gamma: float
-    sigma: float
-    phi: float
-    weighting: str
+    k: float | pl.Expr = 60
+    gamma: float = 1.0
+    sigma: float = 0.01
+    phi: float = 0.8
+    weighting: str = "multiply"
 
-    def __post_init__(self) -> None:
-        require_number("k", self.k, low=0)
-        require_number("gamma", self.gamma)
-        require_number("sigma", self.sigma, low=0)
-        require_number("phi", self.phi, low=0, high=1)
-        require_choice("weighting", self.weighting, ("multiply", "stretch"))
+
+def _checked(k: float, gamma: float, sigma: float, phi: float, weighting: str) -> Parameters:
+    require_number("k", k, low=0)
+    require_number("gamma", gamma)
+    require_number("sigma", sigma, low=0)
+    require_number("phi", phi, low=0, high=1)
+    require_choice("weighting", weighting, ("multiply", "stretch"))
+    return Parameters(k, gamma, sigma, phi, weighting)
 
 
 def rrf(
@@ -273,52 +281,65 @@ def fuse(
     """
     require_choice("method", method, METHODS)
     require_choice("explain", explain, (True, False))
-    parameters = Parameters(k, gamma, sigma, phi, weighting)
+    parameters = _checked(k, gamma, sigma, phi, weighting)
     require_normalization(normalize, on_constant, ddof)
     columns = Columns(query, item, score, rank, system)
-    # A distance that becomes a score puts the nearest first, whatever the method.
     ordering = Ordering(
         order_by,
+        # A distance that becomes a score puts the nearest first, whatever the method.
         descending and normalize != "min_max_inverted",
         ties,
         rank_base,
         duplicates,
         needs_score=method in (*BY_SCORE, "segfuse"),
     )
-
     rows = place(gather(runs, weights=weights, systems=systems, ordering=ordering, columns=columns), ordering)
-    if method in _NEED_ABSENT or normalize == "borda":
+    scale = Scale(normalize, on_constant, ddof)
+    fused = scored(rows, method, parameters, scale, fitted=fitted, reach=reach, explain=explain)
+    ordered = _finish(fused, columns)
+    return cast(F, ordered.collect() if all_eager(runs) else ordered)
+
+
+def scored(
+    rows: pl.LazyFrame,
+    method: str,
+    parameters: Parameters,
+    scale: Scale,
+    *,
+    fitted: pl.DataFrame | pl.LazyFrame | None = None,
+    reach: int = 5,
+    explain: bool = False,
+) -> pl.LazyFrame:
+    """Fuse placed rows: one row an item of a query, with `score` and `first`, where it first came."""
+    if method in _NEED_ABSENT or scale.normalize == "borda":
         rows = with_absent(rows)
     if method in TRAINED:
         rows = with_worth(rows, method, fitted, reach)
     if method in (*BY_SCORE, "segfuse"):
-        rows = _with_score(rows, method, normalize, on_constant, ddof)
+        rows = _with_value(rows, method, scale)
     if method in ("condorcet", "copeland"):
         rows = contested(rows, method, shares=explain)
     else:
         term = pl.when(pl.col("weight") > 0).then(_term(method, parameters))
         rows = rows.with_columns(term=term.fill_nan(None))
-    fused = _finish(_total(rows, method, parameters, explain=explain), columns)
-    return cast(F, fused.collect() if all_eager(runs) else fused)
+    return _total(rows, method, parameters, explain=explain)
 
 
 _NEED_ABSENT = ("borda", "weighted_borda", "condorcet", "copeland", "bayesfuse")
 
-# Methods that are another one over a normalisation of their own: its name, on_constant and ddof.
-_OWN_SCALE = {"dbsf": ("zscore", 0.0, 1), "relative_score": ("min_max", 1.0, 0)}
+# Methods that are comb_sum over a normalisation of their own.
+OWN_SCALE = {"dbsf": Scale("zscore", 0, 1), "relative_score": Scale("min_max", 1, 0)}
 
 
-def _with_score(
-    rows: pl.LazyFrame, method: str, normalize: str | None, on_constant: float, ddof: int
-) -> pl.LazyFrame:
-    if method in _OWN_SCALE:
-        if (normalize, on_constant, ddof) != (None, 0, 0):
+def _with_value(rows: pl.LazyFrame, method: str, scale: Scale) -> pl.LazyFrame:
+    if method in OWN_SCALE:
+        if scale != Scale():
             raise ValueError(
                 f"{method} has a normalisation of its own; leave out normalize, on_constant and ddof, "
                 'or use method="comb_sum" with them'
             )
-        normalize, on_constant, ddof = _OWN_SCALE[method]
-    rows = normalized(rows, normalize, on_constant=on_constant, ddof=ddof)
+        scale = OWN_SCALE[method]
+    rows = normalized(rows, scale.normalize, on_constant=scale.on_constant, ddof=scale.ddof)
     if method == "dbsf":
         # (score - (mean - 3 deviations)) / (6 deviations)
         rows = rows.with_columns(value=(pl.col("value") + 3) / 6)

@@ -187,8 +187,15 @@ WITH
             system,
             list,
             weight,
-            count(*) FILTER (weight > 0) OVER () AS systems,
-            sum(weight) OVER () AS total_weight
+            -- A system that weights names counts though it returned nothing at all.
+            CASE
+                WHEN coalesce(cardinality(weights::map(varchar, double)), 0) = 0 THEN count(*) OVER ()
+                ELSE len([w FOR w IN map_values(weights::map(varchar, double)) IF w > 0])
+            END AS systems,
+            CASE
+                WHEN coalesce(cardinality(weights::map(varchar, double)), 0) = 0 THEN count(*) OVER ()
+                ELSE list_sum(list_sort(map_values(weights::map(varchar, double))))
+            END AS total_weight
         FROM _rank_systems
         WHERE CASE
             WHEN weight IS NULL
