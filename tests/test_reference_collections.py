@@ -1,0 +1,75 @@
+"""Every value of the reference collections that is a core measure, in both engines."""
+
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+from programs import compare, exceptions, report, tables, wrong
+
+from polars_rank.formats import read_qrels, read_run
+
+FOLDER = os.environ.get("POLARS_RANK_REFERENCE")
+pytestmark = pytest.mark.skipif(
+    FOLDER is None, reason="POLARS_RANK_REFERENCE names no folder of reference collections"
+)
+# The inputs of trec_eval's own tests.
+SUITE = {
+    "te_test": ("qrels.test", "results.test"),
+    "te_trunc": ("qrels.test", "results.trunc"),
+    "te_rel_level": ("qrels.rel_level", "results.test"),
+}
+
+
+def collection(name):
+    """Give run and qrels of a collection."""
+    if name in SUITE:
+        qrels, run = (Path(FOLDER) / "trec_eval_suite" / "inputs" / file for file in SUITE[name])
+        return (
+            read_run(run).select("query", "item", "score", system=pl.lit("STANDARD")).collect(),
+            read_qrels(qrels).lazy().collect(),
+        )
+    folder = Path(FOLDER) / "real" / name
+    runs = [
+        pl.read_parquet(file).select("query", "item", "score", system=pl.lit(file.stem.removeprefix("run.")))
+        for file in sorted(folder.glob("run.*.parquet"))
+    ]
+    return pl.concat(runs), pl.read_parquet(folder / "qrels.parquet")
+
+
+def test_every_value_of_every_program(capsys):
+    golden = pl.read_parquet(Path(FOLDER) / "golden" / "measures.parquet").select(
+        "collection",
+        pl.lit("").alias("options"),
+        "measure",
+        "query",
+        "value",
+        program="provider",
+        system="run",
+    )
+    compared = []
+    for (name,), values in golden.sort("collection").group_by("collection", maintain_order=True):
+        run, qrels = collection(name)
+        with tables(run, qrels) as database:
+            compared.append(compare(run, qrels, values, database))
+    everything = pl.concat(compared)
+    summary = report(everything)
+    with capsys.disabled():
+        print()
+        for program, count, in_polars, in_sql, _ in summary.rows():
+            print(f"{program}: {count} values, Polars off by at most {in_polars:.1e}, SQL by {in_sql:.1e}")
+        for program, reason, count in exceptions(everything):
+            print(f"left out of {program}: {count} values, {reason}")
+    assert wrong(everything).is_empty(), wrong(everything)
+    sizes = dict(summary.select("program", "values").rows())
+    assert sizes["pytrec_eval"] >= 250_000
+    assert sizes.keys() == {
+        "cwl_eval",
+        "formula",
+        "gdeval",
+        "judged",
+        "msmarco",
+        "pytrec_eval",
+        "ranx_native",
+        "trectools",
+    }
