@@ -24,7 +24,6 @@ from polars_rank.measures.rows import (
         "trec_eval": {
             "P_k": {},
             "set_P": {},
-            "set_relative_P": {"denominator": "min"},
             "relative_P_k": {"denominator": "min"},
         },
         "ranx": {"precision": {}},
