@@ -36,7 +36,7 @@ def tau_b(a: Array, b: Array) -> Array:
     return np.where(untied > 0, agreed / np.where(untied > 0, untied, 1.0), np.nan)
 
 
-def tau_ap(a: Array, b: Array) -> Array:
+def tau_ap_of(a: Array, b: Array) -> Array:
     """AP correlation of each row of `a` with the reference `b`; NaN where two items tie."""
     order = np.argsort(a, axis=1)
     a, b = np.take_along_axis(a, order, axis=1), np.take_along_axis(b, order, axis=1)

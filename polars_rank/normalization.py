@@ -75,7 +75,9 @@ def normalize_scores(
     Parameters
     ----------
     runs
-        As for `fuse`; so are `order_by` to `duplicates`, `systems` and the names of columns.
+        As for `fuse`.
+    order_by, descending, ties, rank_base, duplicates, systems, query, item, score, rank, system
+        As in `fuse`.
     method
         One of the above.
     on_constant
