@@ -9,6 +9,7 @@ import sys
 from itertools import product
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -19,6 +20,7 @@ from scipy import stats
 
 from polars_rank.comparison import adjust, compare
 from polars_rank.errors import DataError
+from polars_rank.sql import install
 
 TESTS = ["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey"]
 NEED_VARIANCE = {
@@ -614,3 +616,109 @@ def test_published_bootstrap_intervals(method, capsys):
     with capsys.disabled():
         print(f"\nvalues compared: {compared} of bootstrap_mean_difference, {method}")
     assert compared > 0
+
+
+# ---- SQL: the closed forms
+
+
+@pytest.fixture(scope="module")
+def connection():
+    connection = duckdb.connect()
+    install(connection)
+    return connection
+
+
+def in_sql(connection, frame, **options):
+    words = {"baseline", "missing", "slices", "measures", "z"}
+    assert options.keys() <= words
+    arguments = ", ".join(
+        [
+            "'frame'",
+            *(f"{name} := {'NULL' if value is None else repr(value)}" for name, value in options.items()),
+        ]
+    )
+    connection.register("frame", frame)
+    return connection.sql(f"FROM rank.compare({arguments})").pl()
+
+
+CLOSED = ["n", "missing", "mean", "mean_baseline", "difference", "wins", "ties", "losses", "effect_size"]
+CLOSED += ["statistic_t", "p_t", "reason"]
+
+
+@given(st.integers(0, 10_000), st.sampled_from([1, 2, 3, 4, 7, 30, 60]), st.sampled_from([None, "s1"]))
+def test_sql_gives_the_same_numbers(connection, seed, queries, baseline):
+    frame = random_table(seed, queries).with_columns(
+        # Some queries are missing, some differences all equal.
+        RR=pl.when(pl.col("query") != "q1").then("RR"),
+        AP=pl.when(pl.col("system") == "s0").then(pl.col("RR") + 0.1).otherwise("RR"),
+    )
+    frame = frame.filter(pl.struct("query", "system") != pl.struct(query=pl.lit("q0"), system=pl.lit("s2")))
+    for missing in ("zero", "drop"):
+        ours = compare(frame, baseline, by="locale", missing=missing)
+        theirs = in_sql(
+            connection,
+            frame,
+            slices=["locale"],
+            missing=missing,
+            **({} if baseline is None else {"baseline": baseline}),
+        )
+        keys = ["locale", "measure", "system", "baseline"]
+        both = [side.select(*keys, *CLOSED).sort(keys) for side in (ours, theirs)]
+        assert_frame_equal(*both, rel_tol=0, abs_tol=1e-9)
+        tested = theirs.filter(pl.col("statistic_t") != 0)
+        error = tested["difference"] / tested["statistic_t"]
+        np.testing.assert_allclose(
+            tested["low"], tested["difference"] - 1.959963984540054 * error, atol=1e-12
+        )
+        np.testing.assert_allclose(
+            tested["high"], tested["difference"] + 1.959963984540054 * error, atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("queries", [2, 3, 4, 5, 10, 101, 1000, 20_000])
+def test_the_finite_sum_of_student_is_scipy_s(connection, queries):
+    generator = np.random.default_rng(queries)
+    x = generator.random(queries)
+    for shift in (0.0, 0.01, 0.1, 1.0):
+        y = x + generator.normal(shift, 1, queries)
+        row = only(in_sql(connection, table(a=x, b=y)))
+        assert row["p_t"] == pytest.approx(stats.ttest_rel(x, y).pvalue, abs=1e-11)
+
+
+def test_sql_says_why_something_is_null(connection):
+    reasons = {
+        "one query has no variance": table(a=[0.5], b=[0.25]),
+        "all differences are equal: no variance": table(a=[0.5, 0.5], b=[0.25, 0.25]),
+        "a value is NaN or infinite": table(a=[0.5, math.nan], b=[0.25, 0.25]),
+    }
+    for reason, frame in reasons.items():
+        row = only(in_sql(connection, frame))
+        assert row["reason"] == reason
+        assert row["p_t"] is None
+        assert row["low"] is None
+        assert (row["mean"] is None) == ("NaN" in reason)
+
+
+def test_sql_refuses_what_python_refuses(connection):
+    good = table(a=[0.5, 0.25], b=[0.25, 0.5])
+    refused = [
+        (good, {"baseline": "zz"}, r"baseline zz is not a system of per_query; its systems are \[a, b\]"),
+        (good, {"missing": "skip"}, "missing must be one of 'error', 'zero', 'drop', got skip"),
+        (good, {"slices": ["locale"]}, "has not all of the columns"),
+        (good, {"z": 0}, "z must be a number above 0"),
+        (good.filter(pl.col("system") == "a"), {}, "holds one system, a"),
+        (pl.concat([good, good]), {}, "more than one row"),
+        (good[:3], {}, "system b lacks AP for"),
+        (good.with_columns(system=pl.lit(None, dtype=pl.String)), {}, "holds a null"),
+    ]
+    for frame, options, message in refused:
+        with pytest.raises(duckdb.Error, match=message):
+            in_sql(connection, frame, **options)
+    with pytest.raises(duckdb.Error, match="missing must be one of"):
+        in_sql(connection, good, missing=None)
+
+
+def test_sql_takes_the_measures_it_is_given_and_no_text_for_one(connection):
+    frame = random_table(3, slices=("x", "y"))
+    assert set(in_sql(connection, frame)["measure"]) == {"nDCG@10", "RR"}
+    assert set(in_sql(connection, frame, measures=["rr"])["measure"]) == {"RR"}

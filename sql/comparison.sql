@@ -1,0 +1,215 @@
+-- Systems compared query by query, closed forms alone; rules are told in polars_rank/comparison.py.
+-- The linter can't parse *COLUMNS([...]) and UNPIVOT, and misreads what holds them.
+-- noqa: disable=PRS,AM04,RF03,RF04,ST03,ST06
+
+-- A per-query table comes by name: query, system, slices, and numbers, each of which is a measure unless `measures`
+-- lists them. The interval is normal, z standard errors wide; p_t is Student's, good to 1e-12 in absolute terms.
+CREATE OR REPLACE MACRO rank.compare(
+    per_query, baseline := NULL, slices := NULL, measures := NULL, missing := 'error', z := 1.959963984540054
+) AS TABLE
+WITH
+    _rank_wide AS (
+        SELECT
+            struct_pack(*COLUMNS([
+                c FOR c IN (*) IF lower(c) = 'query' OR list_contains([lower(x) FOR x IN slices], lower(c))
+            ])) AS _rank_cell,
+            system AS _rank_system,
+            try_cast(COLUMNS([
+                c FOR c IN (*)
+                IF
+                    NOT list_contains(['query', 'system'] || [lower(x) FOR x IN coalesce(slices, [])], lower(c))
+                    AND (measures IS NULL OR list_contains([lower(x) FOR x IN measures], lower(c)))
+            ]) AS double)
+        FROM query_table(per_query)
+    ),
+
+    _rank_values AS (
+        SELECT
+            _rank_cell AS cell,
+            _rank_system AS system,
+            measure,
+            value
+        FROM _rank_wide UNPIVOT (value FOR measure IN (COLUMNS(* EXCLUDE (_rank_cell, _rank_system))))
+    ),
+
+    _rank_once AS (
+        SELECT
+            cell,
+            system,
+            measure,
+            any_value(value) AS value,
+            count(*) AS copies
+        FROM _rank_values
+        WHERE
+            CASE
+                WHEN system IS NULL THEN error('per_query.system holds a null: a pair can''t be made without it')
+                WHEN cell.query IS NULL THEN error('per_query.query holds a null: a pair can''t be made without it')
+                WHEN NOT list_has_all([lower(c) FOR c IN struct_keys(cell)], [lower(c) FOR c IN coalesce(slices, [])])
+                    THEN error('per_query has not all of the columns ' || slices::varchar || ' (slices)')
+                WHEN (SELECT count(DISTINCT v.system) FROM _rank_values AS v) < 2
+                    THEN error('per_query holds one system, ' || system || ': nothing to compare it with')
+                WHEN NOT (SELECT bool_or(v.system = coalesce(baseline, v.system)) FROM _rank_values AS v)
+                    THEN
+                        error(
+                            'baseline ' || baseline || ' is not a system of per_query; its systems are '
+                            || (SELECT list_sort(list(DISTINCT v.system))::varchar FROM _rank_values AS v)
+                        )
+                ELSE TRUE
+            END
+        GROUP BY cell, system, measure
+    ),
+
+    _rank_systems AS (SELECT DISTINCT system FROM _rank_once),
+
+    _rank_cells AS (
+        SELECT DISTINCT
+            cell,
+            measure
+        FROM _rank_once
+    ),
+
+    _rank_pairs AS (
+        SELECT
+            a.system,
+            b.system AS against
+        FROM _rank_systems AS a
+        INNER JOIN _rank_systems AS b
+            ON CASE WHEN baseline IS NULL THEN a.system < b.system ELSE b.system = baseline AND a.system != b.system END
+    ),
+
+    _rank_both AS (
+        SELECT
+            cells.cell,
+            cells.measure,
+            pairs.system,
+            pairs.against,
+            x.value IS NULL OR y.value IS NULL AS lacking,
+            CASE WHEN missing = 'zero' THEN coalesce(x.value, 0.0) ELSE x.value END AS x,
+            CASE WHEN missing = 'zero' THEN coalesce(y.value, 0.0) ELSE y.value END AS y
+        FROM _rank_cells AS cells
+        CROSS JOIN _rank_pairs AS pairs
+        LEFT JOIN _rank_once AS x
+            ON cells.cell IS NOT DISTINCT FROM x.cell AND cells.measure = x.measure AND pairs.system = x.system
+        LEFT JOIN _rank_once AS y
+            ON cells.cell IS NOT DISTINCT FROM y.cell AND cells.measure = y.measure AND pairs.against = y.system
+        WHERE
+            CASE
+                WHEN coalesce(missing NOT IN ('error', 'zero', 'drop'), TRUE)
+                    THEN
+                        error(
+                            'missing must be one of ''error'', ''zero'', ''drop'', got '
+                            || coalesce(missing::varchar, 'NULL')
+                        )
+                WHEN coalesce(NOT z > 0, TRUE)
+                    THEN error('z must be a number above 0, got ' || coalesce(z::varchar, 'NULL'))
+                WHEN x.copies > 1 OR y.copies > 1
+                    THEN
+                        error(
+                            'per_query has more than one row for ' || cells.cell::varchar || ' of a system;'
+                            || ' name the other keys in slices := [...]'
+                        )
+                WHEN missing = 'error' AND (x.value IS NULL OR y.value IS NULL)
+                    THEN
+                        error(
+                            'system ' || CASE WHEN x.value IS NULL THEN pairs.system ELSE pairs.against END::varchar
+                            || ' lacks ' || cells.measure || ' for ' || cells.cell::varchar
+                            || '; use missing := ''zero'' or ''drop'''
+                        )
+                ELSE TRUE
+            END
+    ),
+
+    _rank_differences AS (
+        SELECT
+            *,
+            CASE
+                WHEN NOT (isfinite(x) AND isfinite(y)) THEN 'nan'::double
+                WHEN abs(x - y) <= 1e-12 * greatest(abs(x), abs(y)) THEN 0.0
+                ELSE x - y
+            END AS d
+        FROM _rank_both
+    ),
+
+    _rank_summed AS (
+        SELECT
+            cell.* EXCLUDE (query),
+            measure,
+            system,
+            against,
+            count(d) AS n,
+            count(*) FILTER (lacking) AS lacked,
+            coalesce(bool_and(isfinite(d)), FALSE) AS finite,
+            avg(x) FILTER (d IS NOT NULL) AS mean,
+            avg(y) FILTER (d IS NOT NULL) AS mean_against,
+            avg(d) AS difference,
+            CASE
+                WHEN
+                    bool_and(isfinite(d))
+                    AND max(d) - min(d) > 1e-12 * max(greatest(abs(x), abs(y))) FILTER (d IS NOT NULL)
+                    THEN stddev_samp(CASE WHEN isfinite(d) THEN d END)
+            END AS deviation,
+            count(*) FILTER (d > 0) AS wins,
+            count(*) FILTER (d = 0) AS ties,
+            count(*) FILTER (d < 0) AS losses
+        FROM _rank_differences
+        GROUP BY ALL
+    ),
+
+    _rank_tested AS (
+        SELECT
+            *,
+            difference / deviation * sqrt(n) AS t,
+            atan(abs(difference / deviation * sqrt(n)) / sqrt(n - 1)) AS angle
+        FROM _rank_summed
+    )
+
+SELECT
+    * EXCLUDE (
+        system, against, n, lacked, finite, mean, mean_against, difference, deviation, wins, ties, losses, t, angle
+    ),
+    system,
+    against AS baseline,
+    n,
+    lacked AS missing,
+    CASE WHEN finite THEN mean END AS mean,
+    CASE WHEN finite THEN mean_against END AS mean_baseline,
+    CASE WHEN finite THEN difference END AS difference,
+    difference - z * deviation / sqrt(n) AS low,
+    difference + z * deviation / sqrt(n) AS high,
+    CASE WHEN finite OR n = 0 THEN wins END AS wins,
+    CASE WHEN finite OR n = 0 THEN ties END AS ties,
+    CASE WHEN finite OR n = 0 THEN losses END AS losses,
+    difference / deviation AS effect_size,
+    t AS statistic_t,
+    -- Abramowitz & Stegun 26.7.3 and 26.7.4: for whole degrees of freedom Student's t has a finite sum.
+    CASE
+        WHEN t IS NOT NULL
+            THEN
+                greatest(
+                    0.0,
+                    1 - CASE
+                        WHEN n % 2 = 1
+                            THEN
+                                sin(angle) / sqrt(pi())
+                                * list_sum([
+                                    exp(lgamma(j + 0.5) - lgamma(j + 1.0)) * cos(angle) ** (2 * j)
+                                    FOR j IN range(0, (n - 1) // 2)
+                                ])
+                        ELSE
+                            2 / pi() * angle
+                            + sin(angle) / sqrt(pi())
+                            * coalesce(list_sum([
+                                exp(lgamma(j + 1.0) - lgamma(j + 1.5)) * cos(angle) ** (2 * j + 1)
+                                FOR j IN range(0, (n - 2) // 2)
+                            ]), 0.0)
+                    END
+                )
+    END AS p_t,
+    CASE
+        WHEN n = 0 THEN 'no query in common'
+        WHEN NOT finite THEN 'a value is NaN or infinite'
+        WHEN n = 1 THEN 'one query has no variance'
+        WHEN deviation IS NULL THEN 'all differences are equal: no variance'
+    END AS reason
+FROM _rank_tested
+ORDER BY ALL;
