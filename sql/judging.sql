@@ -12,7 +12,7 @@ CREATE OR REPLACE MACRO rank.judge(
 WITH
     -- The empty branch gives the ids of both tables one type; the blank row stands for "no key" where there is none.
     _rank_run AS (
-        SELECT *, 0 AS _rank_none, FALSE AS _rank_blank FROM query_table(run)
+        SELECT *, 0 AS _rank_none, NULL::enum('no score') AS _rank_no_score, FALSE AS _rank_blank FROM query_table(run)
         UNION ALL BY NAME
         SELECT query, item FROM query_table(qrels) WHERE FALSE
         UNION ALL BY NAME
@@ -46,7 +46,7 @@ WITH
             struct_pack(*COLUMNS([
                 c FOR c IN (*)
                 IF NOT list_contains(
-                    ['query', 'item', 'rank', '_rank_blank']
+                    ['query', 'item', 'rank', '_rank_blank', '_rank_no_score']
                     || [lower(k) FOR k IN coalesce(keys, ['system'])]
                     || [lower(a) FOR a IN coalesce(try_cast(attributes AS varchar []), [])],
                     lower(c)
@@ -56,7 +56,7 @@ WITH
                 c FOR c IN (*)
                 IF lower(c) = CASE
                     WHEN list_contains([lower(x) FOR x IN (*)], 'score') AND coalesce(order_by, '') != 'rank' THEN 'score'
-                    ELSE '_rank_none'
+                    ELSE '_rank_no_score'
                 END
             ]) AS score,
             COLUMNS([
@@ -82,8 +82,7 @@ WITH
             kept,
             score,
             place,
-            coalesce(order_by, '') != 'rank'
-            AND list_contains([lower(c) FOR c IN struct_keys(kept)], 'score') AS by_score,
+            typeof(score) != 'ENUM(''no score'')' AS by_score,
             CASE
                 WHEN typeof(item) LIKE 'ENUM%' OR (ties = 'item-text-descending' AND typeof(item) != 'BLOB')
                     THEN item::varchar
@@ -146,23 +145,35 @@ WITH
             r.kept,
             q.grade,
             CASE
-                WHEN r.by_score
+                WHEN r.by_score AND ties = 'best'
                     THEN
                         row_number() OVER (
-                            PARTITION BY r.query, r.system_key, r.other_keys
-                            ORDER BY
-                                r.points DESC NULLS LAST,
-                                CASE ties WHEN 'best' THEN coalesce(q.grade, 0) END DESC,
-                                CASE ties WHEN 'worst' THEN coalesce(q.grade, 0) END ASC,
-                                CASE WHEN ties = 'item-ascending' THEN r.item_text END ASC,
-                                CASE WHEN ties = 'item-ascending' THEN r.item END ASC,
-                                r.item_text DESC,
-                                r.item DESC
+                            ranking ORDER BY
+                                r.points DESC NULLS LAST, coalesce(q.grade, 0) DESC, r.item_text DESC, r.item DESC
                         )
+                WHEN r.by_score AND ties = 'worst'
+                    THEN
+                        row_number() OVER (
+                            ranking ORDER BY
+                                r.points DESC NULLS LAST, coalesce(q.grade, 0) ASC, r.item_text DESC, r.item DESC
+                        )
+                WHEN r.by_score AND ties = 'item-ascending'
+                    THEN row_number() OVER (ranking ORDER BY r.points DESC NULLS LAST, r.item_text ASC, r.item ASC)
+                WHEN r.by_score AND (typeof(r.item) LIKE 'ENUM%' OR ties = 'item-text-descending')
+                    THEN row_number() OVER (ranking ORDER BY r.points DESC NULLS LAST, r.item_text DESC, r.item DESC)
+                WHEN r.by_score
+                    THEN row_number() OVER (ranking ORDER BY r.points DESC NULLS LAST, r.item DESC)
                 WHEN NOT isnan(r.place::double) THEN r.place + (1 - rank_base)
             END AS rank
         FROM _rank_rows AS r
         LEFT JOIN _rank_qrels AS q ON r.query = q.query AND r.item = q.item
+        -- Types are known to the planner: without keys it sorts by the query alone, and of the windows it keeps one.
+        WINDOW ranking AS (
+            PARTITION BY
+                r.query,
+                CASE WHEN typeof(r.system_key) != 'STRUCT(_rank_none INTEGER)' THEN r.system_key END,
+                CASE WHEN typeof(r.other_keys) != 'STRUCT(_rank_none INTEGER)' THEN r.other_keys END
+        )
     ),
 
     _rank_returned AS (
@@ -227,7 +238,11 @@ WITH
             FROM _rank_rankings AS k
             INNER JOIN _rank_qrels AS q ON k.query = q.query
             ANTI JOIN _rank_returned AS r
-                ON k.query = r.query AND k.system_key = r.system_key AND k.other_keys = r.other_keys AND q.item = r.item
+                ON
+                    k.query = r.query
+                    AND q.item = r.item
+                    AND (typeof(r.system_key) = 'STRUCT(_rank_none INTEGER)' OR k.system_key = r.system_key)
+                    AND (typeof(r.other_keys) = 'STRUCT(_rank_none INTEGER)' OR k.other_keys = r.other_keys)
         )
         WHERE NOT judged_only OR grade IS NOT NULL
     ),
@@ -236,7 +251,7 @@ WITH
     _rank_told AS (
         SELECT query AS _rank_query, system_key AS _rank_system, other_keys AS _rank_other, about.*
         FROM _rank_rows
-        WHERE len(struct_keys(about)) > 1
+        WHERE try_cast(attributes AS varchar []) IS NOT NULL
     ),
 
     _rank_agreed AS (
@@ -314,7 +329,9 @@ WITH
     ),
 
     _rank_numbers AS (
-        SELECT 'run.score' AS name, typeof(score) AS type FROM _rank_packed WHERE blank
+        SELECT 'run.score' AS name, typeof(score) AS type
+        FROM _rank_packed
+        WHERE blank AND typeof(score) != 'ENUM(''no score'')'
         UNION ALL
         SELECT 'run.rank', typeof(place) FROM _rank_packed WHERE blank
         UNION ALL
@@ -448,7 +465,7 @@ WITH
                 || '; duplicates := ''first'' keeps the best-ranked'
             FROM _rank_rows
             WHERE duplicates = 'error'
-            GROUP BY query, system_key, other_keys, item
+            GROUP BY query, item, system_key, other_keys
             HAVING count(*) > 1
             LIMIT 1
         )
@@ -469,8 +486,14 @@ WITH
             || ', the qrels ' || [q::varchar FOR q IN theirs]::varchar || ' among others'
         FROM (
             SELECT
-                (SELECT list(query ORDER BY query) FROM (SELECT DISTINCT query FROM _rank_own ORDER BY query LIMIT 3)) AS ours,
-                (SELECT list(query ORDER BY query) FROM (SELECT DISTINCT query FROM _rank_qrels ORDER BY query LIMIT 3)) AS theirs
+                (
+                    SELECT list(query ORDER BY query)
+                    FROM (SELECT DISTINCT query FROM _rank_own ORDER BY query LIMIT 3)
+                ) AS ours,
+                (
+                    SELECT list(query ORDER BY query)
+                    FROM (SELECT DISTINCT query FROM _rank_qrels ORDER BY query LIMIT 3)
+                ) AS theirs
         )
         WHERE NOT EXISTS (SELECT 1 FROM _rank_own WHERE query IN (SELECT query FROM _rank_qrels))
         UNION ALL

@@ -16,7 +16,9 @@ from polars_rank.judging import judge
 
 REPORTED = {
     case["id"]: case
-    for case in map(json.loads, (Path(__file__).parent / "cases" / "reported.jsonl").open(encoding="utf-8"))
+    for case in map(
+        json.loads, (Path(__file__).parent / "cases" / "reported.jsonl").read_text("utf-8").splitlines()
+    )
     if case["task"] == "metric"
 }
 

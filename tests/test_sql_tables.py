@@ -271,7 +271,7 @@ DATA = {
 
 @pytest.mark.parametrize(("table", "said"), DATA.values(), ids=DATA)
 @pytest.mark.parametrize("asked", ["SELECT *", "SELECT count(*)", "SELECT max(relevance)"])
-@pytest.mark.parametrize("queries", ["qrels", "both", "run", "all"])
+@pytest.mark.parametrize("queries", ["qrels", "both"])
 def test_tables_that_are_refused(database, table, said, asked, queries):
     database.execute(f"CREATE TABLE bad AS {table}")
     with pytest.raises(duckdb.Error, match=said):
