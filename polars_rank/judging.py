@@ -386,6 +386,9 @@ def _ranked(
     schema = run_rows.collect_schema()
     by = options.order_by or ("score" if options.score in schema else "rank")
     rank = pl.col(options.rank)
+    column = options.rank if by == "rank" else options.score
+    if not (schema[column].is_numeric() or isinstance(schema[column], pl.Boolean | pl.Null)):
+        raise DataError(f"run.{column} has type {schema[column]}, which is no number: cast it first")
     if by == "rank":
         whole = schema[options.rank].is_integer() or isinstance(schema[options.rank], pl.Boolean)
         given = given_rank(rank, f"run.{options.rank}", options.rank_base)
@@ -460,8 +463,13 @@ def _with_attributes(
         table = both["attributes"].map_batches(
             _refusing_repeats([query], "attributes"), validate_output_schema=False
         )
-        names = [name for name in table.collect_schema().names() if name != query]
-        return both["judged"].drop(names, strict=False).join(table, on=query, how="left")
+        have = both["judged"].collect_schema().names()
+        for name in table.collect_schema().names():
+            if name != query and name in have:
+                raise DataError(
+                    f"attributes has a column {name!r} that the judged table has too: leave one out"
+                )
+        return both["judged"].join(table, on=query, how="left")
     names = list(given)
     require_columns(run_rows.collect_schema().names(), names, "run")
     judged = judged.drop(names)

@@ -308,3 +308,50 @@ def test_qrels_without_relevance_grade_one_and_null_is_unjudged(engine):
     assert dict(engine(run, bare).select("item", "relevance").rows()) == {"a": 1.0, "b": None}
     null = bare.with_columns(relevance=pl.lit(None, pl.Int64))
     assert dict(engine(run, null).select("item", "relevance").rows()) == {"a": None, "b": None}
+
+
+@pytest.mark.parametrize("column", ["score", "rank"])
+def test_an_order_that_is_no_number_is_refused(engine, column):
+    run = pl.DataFrame({"query": ["q", "q"], "item": ["a", "b"], column: ["1", "10"]})
+    with pytest.raises((DataError, duckdb.Error), match=rf"run\.{column} has type .* no number|VARCHAR"):
+        engine(run, pl.DataFrame({"query": ["q"], "item": ["a"]}))
+
+
+def test_an_attribute_that_the_run_has_too_is_refused(engine):
+    run = pl.DataFrame({"query": ["q"], "item": ["a"], "score": [1.0], "locale": ["de"]})
+    told = pl.DataFrame({"query": ["q"], "locale": ["en"]})
+    with pytest.raises((DataError, duckdb.Error), match=r"attributes has a column .?locale"):
+        engine(run, pl.DataFrame({"query": ["q"], "item": ["a"]}), attributes=told)
+
+
+def test_an_attribute_of_a_missed_query_comes_from_the_other_systems(engine):
+    run = pl.DataFrame(
+        {
+            "query": ["q", "r"],
+            "system": ["x", "y"],
+            "item": ["a", "a"],
+            "score": [1.0, 1.0],
+            "locale": ["de", "en"],
+        }
+    )
+    qrels = pl.DataFrame({"query": ["q", "r"], "item": ["a", "a"]})
+    judged = engine(run, qrels, attributes=["locale"])
+    assert sorted(judged.select("query", "system", "locale").rows()) == [
+        ("q", "x", "de"),
+        ("q", "y", "de"),
+        ("r", "x", "en"),
+        ("r", "y", "en"),
+    ]
+
+
+def test_an_attribute_that_varies_is_refused(engine):
+    run = pl.DataFrame({"query": ["q", "q"], "item": ["a", "b"], "score": [2.0, 1.0], "locale": ["de", "en"]})
+    with pytest.raises((DataError, duckdb.Error), match=r"locale.? varies within a ranking"):
+        engine(run, pl.DataFrame({"query": ["q"], "item": ["a"]}), attributes=["locale"])
+
+
+def test_an_attribute_told_twice_is_refused(engine):
+    run = pl.DataFrame({"query": ["q"], "item": ["a"], "score": [1.0]})
+    told = pl.DataFrame({"query": ["q", "q"], "locale": ["en", "de"]})
+    with pytest.raises((DataError, duckdb.Error), match=r"attributes has .*twice"):
+        engine(run, pl.DataFrame({"query": ["q"], "item": ["a"]}), attributes=told)
