@@ -127,7 +127,9 @@ def compare(
     ModuleNotFoundError
         Without SciPy.
 
-    Sources: Smucker, Allan & Carterette 2007 (doi:10.1145/1321440.1321528); Sakai 2006
+    References
+    ----------
+    Smucker, Allan & Carterette 2007 (doi:10.1145/1321440.1321528); Sakai 2006
     (doi:10.1145/1148170.1148261); Carterette 2012 (doi:10.1145/2094072.2094076).
 
     Examples
@@ -263,7 +265,9 @@ def adjust(p_values: str | pl.Expr | pl.Series, method: Correction = "holm") -> 
     ValueError
         If the method is unknown, or a Series holds a value outside [0, 1].
 
-    Sources: Holm 1979; Benjamini & Hochberg 1995 (doi:10.1111/j.2517-6161.1995.tb02031.x); Benjamini &
+    References
+    ----------
+    Holm 1979; Benjamini & Hochberg 1995 (doi:10.1111/j.2517-6161.1995.tb02031.x); Benjamini &
     Yekutieli 2001 (doi:10.1214/aos/1013699998).
 
     Examples

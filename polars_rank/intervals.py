@@ -90,7 +90,9 @@ def summary_statistics(
     ModuleNotFoundError
         For ``"t"`` and the bootstraps without SciPy.
 
-    Sources: Wilson 1927 (doi:10.1080/01621459.1927.10502953); Efron & Tibshirani 1993; trec_eval,
+    References
+    ----------
+    Wilson 1927 (doi:10.1080/01621459.1927.10502953); Efron & Tibshirani 1993; trec_eval,
     m_gm_map.c.
 
     Examples

@@ -64,7 +64,9 @@ def kendall_tau(
     ModuleNotFoundError
         Without SciPy (for NumPy).
 
-    Sources: Kendall 1945 (doi:10.1093/biomet/33.3.239).
+    References
+    ----------
+    Kendall 1945 (doi:10.1093/biomet/33.3.239).
 
     Examples
     --------
@@ -112,7 +114,9 @@ def tau_ap(
     ModuleNotFoundError
         Without SciPy (for NumPy).
 
-    Sources: Yilmaz, Aslam & Robertson 2008 (doi:10.1145/1390334.1390435).
+    References
+    ----------
+    Yilmaz, Aslam & Robertson 2008 (doi:10.1145/1390334.1390435).
 
     Examples
     --------
@@ -153,7 +157,9 @@ def spearman(
     DataError
         As `kendall_tau`.
 
-    Sources: Spearman 1904 (doi:10.2307/1412159).
+    References
+    ----------
+    Spearman 1904 (doi:10.2307/1412159).
 
     Examples
     --------
@@ -208,7 +214,9 @@ def rbo(
     ValueError
         If `persistence` is out of its range.
 
-    Sources: Webber, Moffat & Zobel 2010 (doi:10.1145/1852102.1852106), equations 28 and 32.
+    References
+    ----------
+    Webber, Moffat & Zobel 2010 (doi:10.1145/1852102.1852106), equations 28 and 32.
 
     Examples
     --------

@@ -73,7 +73,9 @@ def power(
     ModuleNotFoundError
         Without SciPy.
 
-    Sources: Cohen 1988; Sakai 2016 (doi:10.1007/s10791-015-9273-z).
+    References
+    ----------
+    Cohen 1988; Sakai 2016 (doi:10.1007/s10791-015-9273-z).
 
     Examples
     --------
