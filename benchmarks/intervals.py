@@ -43,7 +43,7 @@ def main() -> None:
                     stats.bootstrap((part[name].to_numpy(),), np.mean, n_resamples=SAMPLES, method=method)
         rows.append((f"scipy loop, {interval}", (time.perf_counter() - start) * SLICES / looped))
     print(
-        f"{ROWS:,} rows, {len(sizes)} slices of {sizes.min()} to {sizes.max()} rows ({sizes.n_unique()} sizes)"
+        f"{ROWS:,} rows, {len(sizes)} slices: {sizes.min()} to {sizes.max()} rows ({sizes.n_unique()} sizes)"
     )
     print(
         f"{MEASURES} measures, {SAMPLES:,} resamples; {len(got):,} intervals; peak memory {memory:.1f} GB\n"
