@@ -13,22 +13,24 @@ CREATE OR REPLACE MACRO rank.precision(rank, relevance, k := NULL, min_relevance
             )
         ELSE
             coalesce(
-                count(*) FILTER (
-                    relevance::double BETWEEN min_relevance AND 'inf'::double
-                    AND rank::double BETWEEN 1 AND coalesce(k::double, 'inf'::double)
-                )
+                count(CASE
+                    WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double
+                    AND rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
+                        THEN 1
+                END)
                 / nullif(
                     CASE
                         WHEN denominator = 'judged'
                             THEN
-                                count(*) FILTER (
-                                    relevance::double BETWEEN 0 AND 'inf'::double
-                                    AND rank::double BETWEEN 1 AND coalesce(k::double, 'inf'::double)
-                                )
+                                count(CASE
+                                    WHEN relevance >= 0 AND relevance::double <= 'inf'::double
+                                    AND rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
+                                        THEN 1
+                                END)
                         WHEN denominator = 'min'
-                            THEN least(count(*) FILTER (relevance::double BETWEEN min_relevance AND 'inf'::double), k)
+                            THEN least(count(CASE WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double THEN 1 END), k)
                         WHEN denominator = 'returned' OR k IS NULL
-                            THEN count(*) FILTER (rank::double BETWEEN 1 AND coalesce(k::double, 'inf'::double))
+                            THEN count(CASE WHEN rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double) THEN 1 END)
                         ELSE k
                     END::double,
                     0
@@ -55,16 +57,17 @@ CREATE OR REPLACE MACRO rank.recall(
                 CASE
                     WHEN total > 0
                         THEN
-                            count(*) FILTER (
-                                relevance::double BETWEEN min_relevance AND 'inf'::double
-                                AND rank::double BETWEEN 1 AND coalesce(k::double, 'inf'::double)
-                            ) / CASE denominator WHEN 'min' THEN least(total, k) ELSE total END
+                            count(CASE
+                                WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double
+                                AND rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
+                                    THEN 1
+                            END) / CASE denominator WHEN 'min' THEN least(total, k) ELSE total END
                     ELSE empty::double
                 END
                 FOR total IN [
                     coalesce(
                         max(num_relevant::double),
-                        count(*) FILTER (relevance::double BETWEEN min_relevance AND 'inf'::double)
+                        count(CASE WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double THEN 1 END)
                     )
                 ]
             ][1]
@@ -86,20 +89,21 @@ CREATE OR REPLACE MACRO rank.f_measure(
                 CASE
                     WHEN total > 0
                         THEN
-                            (1 + beta::double ^ 2) * count(*) FILTER (
-                                relevance::double BETWEEN min_relevance AND 'inf'::double
-                                AND rank::double BETWEEN 1 AND coalesce(k::double, 'inf'::double)
-                            )
+                            (1 + beta::double ^ 2) * count(CASE
+                                WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double
+                                AND rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
+                                    THEN 1
+                            END)
                             / (
                                 beta::double ^ 2 * total
-                                + coalesce(k, count(*) FILTER (rank::double BETWEEN 1 AND 'inf'::double))
+                                + coalesce(k, count(CASE WHEN rank >= 1 AND rank::double <= 'inf'::double THEN 1 END))
                             )
                     ELSE empty::double
                 END
                 FOR total IN [
                     coalesce(
                         max(num_relevant::double),
-                        count(*) FILTER (relevance::double BETWEEN min_relevance AND 'inf'::double)
+                        count(CASE WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double THEN 1 END)
                     )
                 ]
             ][1]
@@ -125,10 +129,10 @@ CREATE OR REPLACE MACRO rank.average_precision(
                         THEN
                             coalesce(
                                 list_sum([
-                                    i / place FOR place, i IN list_sort(
-                                        list(rank::double) FILTER (
-                                            relevance::double BETWEEN min_relevance AND 'inf'::double
-                                            AND rank::double BETWEEN 1 AND coalesce(k::double, 'inf'::double)
+                                    i / place::double FOR place, i IN list_sort(
+                                        list(rank) FILTER (
+                                            relevance >= min_relevance AND relevance::double <= 'inf'::double
+                                            AND rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
                                         )
                                     )
                                 ])
@@ -137,12 +141,13 @@ CREATE OR REPLACE MACRO rank.average_precision(
                                     WHEN denominator = 'min' THEN least(total, k)
                                     WHEN denominator = 'found'
                                         THEN
-                                            count(*) FILTER (
-                                                relevance::double BETWEEN min_relevance AND 'inf'::double
-                                                AND rank::double BETWEEN 1 AND coalesce(k::double, 'inf'::double)
-                                            )
+                                            count(CASE
+                                                WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double
+                                                AND rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
+                                                    THEN 1
+                                            END)
                                     WHEN denominator = 'returned' OR k IS NULL
-                                        THEN count(*) FILTER (rank::double BETWEEN 1 AND coalesce(k::double, 'inf'::double))
+                                        THEN count(CASE WHEN rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double) THEN 1 END)
                                     ELSE k
                                 END,
                                 0.0
@@ -152,7 +157,7 @@ CREATE OR REPLACE MACRO rank.average_precision(
                 FOR total IN [
                     coalesce(
                         max(num_relevant::double),
-                        count(*) FILTER (relevance::double BETWEEN min_relevance AND 'inf'::double)
+                        count(CASE WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double THEN 1 END)
                     )
                 ]
             ][1]
@@ -171,11 +176,11 @@ CREATE OR REPLACE MACRO rank.r_precision(
                         THEN
                             coalesce(
                                 len([
-                                    place FOR place IN list(rank::double) FILTER (
-                                        relevance::double BETWEEN min_relevance AND 'inf'::double
-                                        AND rank::double BETWEEN 1 AND 'inf'::double
+                                    place FOR place IN list(rank) FILTER (
+                                        relevance >= min_relevance AND relevance::double <= 'inf'::double
+                                        AND rank >= 1 AND rank::double <= 'inf'::double
                                     )
-                                    IF place <= total
+                                    IF place::double <= total
                                 ]),
                                 0
                             ) / total
@@ -184,7 +189,7 @@ CREATE OR REPLACE MACRO rank.r_precision(
                 FOR total IN [
                     coalesce(
                         max(num_relevant::double),
-                        count(*) FILTER (relevance::double BETWEEN min_relevance AND 'inf'::double)
+                        count(CASE WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double THEN 1 END)
                     )
                 ]
             ][1]
@@ -198,11 +203,12 @@ CREATE OR REPLACE MACRO rank.success(rank, relevance, k := NULL, min_relevance :
             THEN error('min_relevance must be a number from 0, got ' || coalesce(min_relevance::varchar, 'NULL'))
         ELSE
             CASE
-                WHEN count(*) FILTER (relevance::double BETWEEN min_relevance AND 'inf'::double) = 0 THEN empty::double
-                WHEN count(*) FILTER (
-                    relevance::double BETWEEN min_relevance AND 'inf'::double
-                    AND rank::double BETWEEN 1 AND coalesce(k::double, 'inf'::double)
-                ) > 0 THEN 1.0
+                WHEN count(CASE WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double THEN 1 END) = 0 THEN empty::double
+                WHEN count(CASE
+                    WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double
+                    AND rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
+                        THEN 1
+                END) > 0 THEN 1.0
                 ELSE 0.0
             END
     END;

@@ -7,14 +7,21 @@ CREATE OR REPLACE MACRO rank.reciprocal_rank(rank, relevance, k := NULL, min_rel
         WHEN NOT coalesce(min_relevance BETWEEN 0 AND 'inf'::double, FALSE)
             THEN error('min_relevance must be a number from 0, got ' || coalesce(min_relevance::varchar, 'NULL'))
         ELSE
+            -- A constant empty := 0.0 lets the planner drop the count.
             CASE
-                WHEN count(*) FILTER (relevance::double BETWEEN min_relevance AND 'inf'::double) = 0 THEN empty::double
+                WHEN
+                    NOT coalesce(empty = 0, FALSE)
+                    AND count(CASE
+                        WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double THEN 1
+                    END) = 0
+                    THEN empty::double
                 ELSE
                     coalesce(
-                        1 / min(rank::double) FILTER (
-                            relevance::double BETWEEN min_relevance AND 'inf'::double
-                            AND rank::double BETWEEN 1 AND coalesce(k::double, 'inf'::double)
-                        ),
+                        1 / min(CASE
+                            WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double
+                            AND rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
+                                THEN rank
+                        END)::double,
                         0.0
                     )
             END
@@ -44,7 +51,7 @@ CREATE OR REPLACE MACRO rank.rbp(
                         sum(
                             CASE
                                 WHEN
-                                    rank::double BETWEEN 1 AND coalesce(k::double, 'inf'::double)
+                                    rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
                                     AND relevance::double BETWEEN
                                     CASE WHEN max_relevance IS NULL THEN min_relevance ELSE 0 END AND 'inf'::double
                                     THEN
@@ -84,8 +91,8 @@ CREATE OR REPLACE MACRO rank.err(rank, relevance, k := NULL, max_relevance := 4)
                                         place := rank::double,
                                         stay := 1 - (2.0::double ^ relevance::double - 1) / 2.0::double ^ max_relevance
                                     )) FILTER (
-                                        rank::double BETWEEN 1 AND coalesce(k::double, 'inf'::double)
-                                        AND relevance::double BETWEEN 0 AND 'inf'::double
+                                        rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
+                                        AND relevance >= 0 AND relevance::double <= 'inf'::double
                                     )
                                 )
                             ]

@@ -15,8 +15,8 @@ CREATE OR REPLACE MACRO rank.dcg(rank, relevance, k := NULL, gain := 'linear') A
                 sum(
                     CASE
                         WHEN
-                            rank::double BETWEEN 1 AND coalesce(k::double, 'inf'::double)
-                            AND relevance::double BETWEEN 0 AND 'inf'::double
+                            rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
+                            AND relevance > 0 AND relevance::double <= 'inf'::double
                             THEN
                                 CASE gain WHEN 'linear' THEN relevance::double
                                     ELSE 2.0::double ^ relevance::double - 1 END
@@ -39,10 +39,10 @@ CREATE OR REPLACE MACRO rank.ideal_dcg(relevance, k := NULL, gain := 'linear') A
         ELSE
             coalesce(
                 list_sum([
-                    CASE gain WHEN 'linear' THEN g ELSE 2.0::double ^ g - 1 END / log2(i + 1)
+                    CASE gain WHEN 'linear' THEN g::double ELSE 2.0::double ^ g::double - 1 END / log2(i + 1)
                     FOR g, i IN list_slice(
                         list_sort(
-                            list(relevance::double) FILTER (relevance::double BETWEEN 0 AND 'inf'::double), 'DESC'
+                            list(relevance) FILTER (relevance > 0 AND relevance::double <= 'inf'::double), 'DESC'
                         ),
                         1, coalesce(k::double, 1e18)::bigint
                     )
@@ -68,15 +68,18 @@ CREATE OR REPLACE MACRO rank.ndcg(
                 || coalesce(ideal::varchar, 'NULL')
             )
         ELSE
+            -- A constant empty := 0.0 lets the planner drop the count.
             CASE
-                WHEN count(*) FILTER (relevance::double > 0 AND relevance::double <= 'inf'::double) = 0
+                WHEN
+                    NOT coalesce(empty = 0, FALSE)
+                    AND count(CASE WHEN relevance > 0 AND relevance::double <= 'inf'::double THEN 1 END) = 0
                     THEN empty::double
                 ELSE coalesce(
                     sum(
                         CASE
                             WHEN
-                                rank::double BETWEEN 1 AND coalesce(k::double, 'inf'::double)
-                                AND relevance::double BETWEEN 0 AND 'inf'::double
+                                rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
+                                AND relevance > 0 AND relevance::double <= 'inf'::double
                                 THEN
                                     CASE gain WHEN 'linear' THEN relevance::double
                                         ELSE 2.0::double ^ relevance::double - 1 END
@@ -85,21 +88,21 @@ CREATE OR REPLACE MACRO rank.ndcg(
                     )
                     / nullif(
                         list_sum([
-                            CASE gain WHEN 'linear' THEN g ELSE 2.0::double ^ g - 1 END / log2(i + 1)
+                            CASE gain WHEN 'linear' THEN g::double ELSE 2.0::double ^ g::double - 1 END / log2(i + 1)
                             FOR g, i IN CASE
                                 WHEN ideal = 'k'
                                     THEN [
-                                        max(relevance::double) FILTER (relevance::double BETWEEN 0 AND 'inf'::double)
+                                        max(relevance) FILTER (relevance > 0 AND relevance::double <= 'inf'::double)
                                         FOR place IN range(
-                                            coalesce(k, count(*) FILTER (rank::double BETWEEN 1 AND 'inf'::double))::bigint
+                                            coalesce(k, count(CASE WHEN rank >= 1 AND rank::double <= 'inf'::double THEN 1 END))::bigint
                                         )
                                     ]
                                 ELSE
                                     list_slice(
                                         list_sort(
-                                            list(relevance::double) FILTER (
-                                                relevance::double BETWEEN 0 AND 'inf'::double
-                                                AND (ideal = 'judged' OR rank::double BETWEEN 1 AND 'inf'::double)
+                                            list(relevance) FILTER (
+                                                relevance > 0 AND relevance::double <= 'inf'::double
+                                                AND (ideal = 'judged' OR (rank >= 1 AND rank::double <= 'inf'::double))
                                             ),
                                             'DESC'
                                         ),

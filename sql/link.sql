@@ -3,15 +3,16 @@
 CREATE OR REPLACE MACRO rank.mean_reciprocal_rank(rank, not_found := 'zero') AS
     CASE
         WHEN
-            count(*) FILTER (
-                not_found::varchar NOT IN ('zero', 'skip') AND try_cast(not_found AS double) IS NULL
-            ) > 0
+            count(CASE
+                WHEN not_found::varchar NOT IN ('zero', 'skip') AND try_cast(not_found AS double) IS NULL
+                    THEN 1
+            END) > 0
             THEN error('not_found must be ''zero'', ''skip'', a number or a column of numbers')
         ELSE
             coalesce(
                 sum(
                     1 / CASE
-                        WHEN rank::double BETWEEN 1 AND 'inf'::double
+                        WHEN rank >= 1 AND rank::double <= 'inf'::double
                             THEN rank::double
                         WHEN try_cast(not_found AS double) BETWEEN 1 AND 'inf'::double
                             THEN try_cast(not_found AS double)
@@ -19,7 +20,7 @@ CREATE OR REPLACE MACRO rank.mean_reciprocal_rank(rank, not_found := 'zero') AS
                 )
                 / nullif(
                     count(CASE
-                        WHEN rank::double BETWEEN 1 AND 'inf'::double OR not_found::varchar IS DISTINCT FROM 'skip' THEN 1
+                        WHEN rank >= 1 AND rank::double <= 'inf'::double OR not_found::varchar IS DISTINCT FROM 'skip' THEN 1
                     END),
                     0
                 ),
@@ -32,16 +33,17 @@ CREATE OR REPLACE MACRO rank.hits_at_k(rank, k := NULL, not_found := 'zero') AS
         WHEN k < 1 OR k % 1 != 0
             THEN error('k must be a whole number of at least 1, got ' || k || '; use NULL for the whole list')
         WHEN
-            count(*) FILTER (
-                not_found::varchar NOT IN ('zero', 'skip') AND try_cast(not_found AS double) IS NULL
-            ) > 0
+            count(CASE
+                WHEN not_found::varchar NOT IN ('zero', 'skip') AND try_cast(not_found AS double) IS NULL
+                    THEN 1
+            END) > 0
             THEN error('not_found must be ''zero'', ''skip'', a number or a column of numbers')
         ELSE
             coalesce(
                 sum(
                     CASE
                         WHEN CASE
-                        WHEN rank::double BETWEEN 1 AND 'inf'::double
+                        WHEN rank >= 1 AND rank::double <= 'inf'::double
                             THEN rank::double
                         WHEN try_cast(not_found AS double) BETWEEN 1 AND 'inf'::double
                             THEN try_cast(not_found AS double)
@@ -50,7 +52,7 @@ CREATE OR REPLACE MACRO rank.hits_at_k(rank, k := NULL, not_found := 'zero') AS
                 )
                 / nullif(
                     count(CASE
-                        WHEN rank::double BETWEEN 1 AND 'inf'::double OR not_found::varchar IS DISTINCT FROM 'skip' THEN 1
+                        WHEN rank >= 1 AND rank::double <= 'inf'::double OR not_found::varchar IS DISTINCT FROM 'skip' THEN 1
                     END),
                     0
                 ),
@@ -61,15 +63,16 @@ CREATE OR REPLACE MACRO rank.hits_at_k(rank, k := NULL, not_found := 'zero') AS
 CREATE OR REPLACE MACRO rank.mean_rank(rank, not_found := 'zero') AS
     CASE
         WHEN
-            count(*) FILTER (
-                not_found::varchar NOT IN ('zero', 'skip') AND try_cast(not_found AS double) IS NULL
-            ) > 0
+            count(CASE
+                WHEN not_found::varchar NOT IN ('zero', 'skip') AND try_cast(not_found AS double) IS NULL
+                    THEN 1
+            END) > 0
             THEN error('not_found must be ''zero'', ''skip'', a number or a column of numbers')
         ELSE
             coalesce(
                 sum(
                     CASE
-                        WHEN rank::double BETWEEN 1 AND 'inf'::double
+                        WHEN rank >= 1 AND rank::double <= 'inf'::double
                             THEN rank::double
                         WHEN try_cast(not_found AS double) BETWEEN 1 AND 'inf'::double
                             THEN try_cast(not_found AS double)
@@ -77,7 +80,7 @@ CREATE OR REPLACE MACRO rank.mean_rank(rank, not_found := 'zero') AS
                 )
                 / nullif(
                     count(CASE
-                        WHEN rank::double BETWEEN 1 AND 'inf'::double OR not_found::varchar IS DISTINCT FROM 'skip' THEN 1
+                        WHEN rank >= 1 AND rank::double <= 'inf'::double OR not_found::varchar IS DISTINCT FROM 'skip' THEN 1
                     END),
                     0
                 ),

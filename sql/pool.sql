@@ -6,11 +6,12 @@ CREATE OR REPLACE MACRO rank.judged_share(rank, relevance, k := NULL) AS
             THEN error('k must be a whole number of at least 1, got ' || k || '; use NULL for the whole list')
         ELSE
             coalesce(
-                count(*) FILTER (
-                    relevance::double BETWEEN 0 AND 'inf'::double
-                    AND rank::double BETWEEN 1 AND coalesce(k::double, 'inf'::double)
-                )
-                / nullif(count(*) FILTER (rank::double BETWEEN 1 AND coalesce(k::double, 'inf'::double)), 0),
+                count(CASE
+                    WHEN relevance >= 0 AND relevance::double <= 'inf'::double
+                    AND rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
+                        THEN 1
+                END)
+                / nullif(count(CASE WHEN rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double) THEN 1 END), 0),
                 0.0
             )::double
     END;
@@ -33,7 +34,7 @@ CREATE OR REPLACE MACRO rank.bpref(rank, relevance, min_relevance := 1, empty :=
                                         THEN
                                             1 - least(p - i, total) / least(
                                                 total,
-                                                count(*) FILTER (relevance::double BETWEEN 0 AND 'inf'::double) - total
+                                                count(CASE WHEN relevance >= 0 AND relevance::double <= 'inf'::double THEN 1 END) - total
                                             )
                                     ELSE 1.0
                                 END
@@ -41,8 +42,8 @@ CREATE OR REPLACE MACRO rank.bpref(rank, relevance, min_relevance := 1, empty :=
                                     p FOR x, p IN list_sort(
                                         list(struct_pack(place := rank::double, below := relevance::double < min_relevance))
                                         FILTER (
-                                            relevance::double BETWEEN 0 AND 'inf'::double
-                                            AND rank::double BETWEEN 1 AND 'inf'::double
+                                            relevance >= 0 AND relevance::double <= 'inf'::double
+                                            AND rank >= 1 AND rank::double <= 'inf'::double
                                         )
                                     )
                                     IF NOT x.below
@@ -51,19 +52,19 @@ CREATE OR REPLACE MACRO rank.bpref(rank, relevance, min_relevance := 1, empty :=
                             0.0
                         )
                 END
-                FOR total IN [(count(*) FILTER (relevance::double BETWEEN min_relevance AND 'inf'::double))::double]
+                FOR total IN [(count(CASE WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double THEN 1 END))::double]
             ][1]
     END;
 
 CREATE OR REPLACE MACRO rank.num_returned(rank) AS
-    (count(*) FILTER (rank::double BETWEEN 1 AND 'inf'::double))::double;
+    (count(CASE WHEN rank >= 1 AND rank::double <= 'inf'::double THEN 1 END))::double;
 
 CREATE OR REPLACE MACRO rank.num_relevant(relevance, min_relevance := 1) AS
     CASE
         WHEN NOT coalesce(min_relevance BETWEEN 0 AND 'inf'::double, FALSE)
             THEN error('min_relevance must be a number from 0, got ' || coalesce(min_relevance::varchar, 'NULL'))
         ELSE
-            (count(*) FILTER (relevance::double BETWEEN min_relevance AND 'inf'::double))::double
+            (count(CASE WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double THEN 1 END))::double
     END;
 
 CREATE OR REPLACE MACRO rank.num_relevant_returned(rank, relevance, k := NULL, min_relevance := 1) AS
@@ -73,8 +74,9 @@ CREATE OR REPLACE MACRO rank.num_relevant_returned(rank, relevance, k := NULL, m
         WHEN NOT coalesce(min_relevance BETWEEN 0 AND 'inf'::double, FALSE)
             THEN error('min_relevance must be a number from 0, got ' || coalesce(min_relevance::varchar, 'NULL'))
         ELSE
-            (count(*) FILTER (
-                relevance::double BETWEEN min_relevance AND 'inf'::double
-                AND rank::double BETWEEN 1 AND coalesce(k::double, 'inf'::double)
-            ))::double
+            (count(CASE
+                WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double
+                AND rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
+                    THEN 1
+            END))::double
     END;

