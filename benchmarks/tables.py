@@ -16,7 +16,11 @@ def judged(queries: int, *, dense: bool = False, text: bool = False, shuffled: b
     known = rng.random(rows) < share
     grade = np.where(rng.random(rows) < relevant, rng.integers(1, 4, rows), 0)
     returned = pl.DataFrame(
-        {"query": np.repeat(np.arange(queries), 100), "rank": np.tile(np.arange(1, 101), queries), "relevance": grade}
+        {
+            "query": np.repeat(np.arange(queries), 100),
+            "rank": np.tile(np.arange(1, 101), queries),
+            "relevance": grade,
+        }
     ).with_columns(pl.when(pl.Series(known)).then("relevance").alias("relevance"))
     missed = pl.DataFrame(
         {"query": np.repeat(np.arange(queries), 2), "relevance": rng.integers(1, 4, 2 * queries)}
@@ -25,19 +29,26 @@ def judged(queries: int, *, dense: bool = False, text: bool = False, shuffled: b
     if shuffled:
         table = table.sample(fraction=1, shuffle=True, seed=3)
     if text:
-        table = table.with_columns(pl.format("query{}", pl.col("query").cast(pl.String).str.zfill(7)).alias("query"))
+        table = table.with_columns(
+            pl.format("query{}", pl.col("query").cast(pl.String).str.zfill(7)).alias("query")
+        )
     # Through Arrow and back, so that no column is flagged as sorted.
     return pl.from_arrow(table.rechunk().to_arrow())  # type: ignore[return-value]
 
 
-def run_and_qrels(queries: int, items: int = 100, *, text: bool = True, shuffled: bool = False) -> tuple[Path, Path]:
-    """Write a run with scores of three decimals (some tie) and its qrels: 8 % judged, one item missed a query."""
+def run_and_qrels(
+    queries: int, items: int = 100, *, text: bool = True, shuffled: bool = False
+) -> tuple[Path, Path]:
+    """Write a run, some of whose scores tie, and its qrels: 8 returned items of a query are judged, and one missed."""
     name = f"{queries}x{items}-{'text' if text else 'integer'}{'-shuffled' if shuffled else ''}"
     run, qrels = DATA / f"run-{name}.parquet", DATA / f"qrels-{name}.parquet"
     if run.exists() and qrels.exists():
         return run, qrels
     DATA.mkdir(exist_ok=True)
-    blocks = [_block(first, min(200_000_000 // items // 20, queries - first), items, text) for first in _starts(queries, items)]
+    blocks = [
+        _block(first, min(200_000_000 // items // 20, queries - first), items, text)
+        for first in _starts(queries, items)
+    ]
     rows = pl.concat([block[0] for block in blocks])
     judgements = pl.concat([block[1] for block in blocks])
     if shuffled:
