@@ -1,6 +1,7 @@
 """Rank fusion: several runs become one."""
 
 from collections.abc import Callable, Mapping, Sequence
+from math import frexp
 from typing import NamedTuple, TypeVar, cast
 
 import polars as pl
@@ -9,6 +10,7 @@ from polars_rank.duels import contested
 from polars_rank.errors import DataError, require_choice
 from polars_rank.fusion_training import TRAINED, with_worth
 from polars_rank.normalization import normalized, require_normalization
+from polars_rank.places import in_lists, in_parts, placed, query_ids, with_absent
 from polars_rank.ranked_lists import (
     Columns,
     Duplicates,
@@ -16,9 +18,7 @@ from polars_rank.ranked_lists import (
     Weights,
     all_eager,
     gather,
-    place,
     require_number,
-    with_absent,
 )
 from polars_rank.ranking import OrderBy, Ties
 
@@ -72,6 +72,7 @@ class Parameters(NamedTuple):
     sigma: float = 0.01
     phi: float = 0.8
     weighting: str = "multiply"
+    unit: float = 1.0
 
 
 def _checked(k: float, gamma: float, sigma: float, phi: float, weighting: str) -> Parameters:
@@ -293,11 +294,27 @@ def fuse(
         duplicates,
         needs_score=method in (*BY_SCORE, "segfuse"),
     )
-    rows = place(gather(runs, weights=weights, systems=systems, ordering=ordering, columns=columns), ordering)
     scale = Scale(normalize, on_constant, ddof)
-    fused = scored(rows, method, parameters, scale, fitted=fitted, reach=reach, explain=explain)
-    ordered = _finish(fused, columns)
-    return cast(F, ordered.collect() if all_eager(runs) else ordered)
+    gathered = gather(runs, weights=weights, systems=systems, ordering=ordering, columns=columns)
+    kept = ["score"] * (ordering.needs_score or explain) + ["given"]
+    lists = in_lists(gathered, ordering, keep=kept)
+    parameters = parameters._replace(unit=unit_of(weights))
+
+    def fuse_part(part: pl.LazyFrame) -> pl.LazyFrame:
+        rows = placed(part, ordering)
+        fused = scored(rows, method, parameters, scale, fitted=fitted, reach=reach, explain=explain)
+        return _finish(fused, query_ids(part), columns)
+
+    result: pl.DataFrame | pl.LazyFrame = fuse_part(lists)
+    if all_eager(runs):
+        result = pl.concat(fuse_part(part.lazy()).collect() for part in in_parts(lists.collect()))
+    return cast(F, result)
+
+
+def unit_of(*weights: Weights | None) -> float:
+    """Give a power of two above the sum of the weights, for exact sums."""
+    totals = [sum(each.values() if isinstance(each, Mapping) else each) for each in weights if each]
+    return 2.0 ** frexp(max(totals, default=0) or 0.5)[1]
 
 
 def scored(
@@ -399,6 +416,7 @@ _CHOICES: Mapping[str, Sequence[pl.Expr]] = {
 
 def _total(rows: pl.LazyFrame, method: str, parameters: Parameters, *, explain: bool) -> pl.LazyFrame:
     """Make one row of each item of a query: its fused score, and where it came first."""
+    summed = _exact_sum(_TERM, parameters.unit) if method in BY_RANK else _sorted_sum(_TERM)
     if method in ("condorcet", "copeland"):
         total, share = pl.col("decided").first(), _TERM
     elif method in _CHOICES:
@@ -409,9 +427,9 @@ def _total(rows: pl.LazyFrame, method: str, parameters: Parameters, *, explain: 
         share = total * pl.sum_horizontal(_part_in(choice) for choice in chosen) / len(chosen)
     elif method in _FACTORS:
         factor = _FACTORS[method](parameters)
-        total, share = pl.when(_RETURNED > 0).then(_sorted_sum(_TERM) * factor), _TERM * factor
+        total, share = pl.when(_RETURNED > 0).then(summed * factor), _TERM * factor
     else:
-        total, share = _sorted_sum(_TERM), _TERM
+        total, share = summed, _TERM
     # Where an item first comes: list by list, place by place.
     first = pl.col("list").cast(pl.Int64) * 2**32 + pl.col("place").cast(pl.Int64)
     aggregates = {"score": total.fill_null(0.0), "first": pl.col("first").min()}
@@ -427,7 +445,7 @@ def _part_in(choice: pl.Expr) -> pl.Expr:
     return gave.cast(pl.Float64) / gave.sum()
 
 
-def _finish(fused: pl.LazyFrame, columns: Columns) -> pl.LazyFrame:
+def _finish(fused: pl.LazyFrame, queries: pl.LazyFrame, columns: Columns) -> pl.LazyFrame:
     """Put each query's items in order and number them."""
     names = [name for name in fused.collect_schema().names() if name not in ("query", "first")]
     best_first = pl.col(names).sort_by("score", "first", descending=[True, False], nulls_last=True)
@@ -435,7 +453,9 @@ def _finish(fused: pl.LazyFrame, columns: Columns) -> pl.LazyFrame:
         fused.with_columns(pl.col("score").fill_nan(None))
         .group_by("query")
         .agg(best_first)
-        .sort("query")
+        .rename({"query": "number"})
+        .join(queries, on="number")
+        .sort("number")
         .with_columns(rank=pl.int_ranges(1, pl.col("item").list.len() + 1))
         .explode(*names, "rank")
     )
@@ -459,9 +479,14 @@ def _real(column: str | float | pl.Expr) -> pl.Expr:
     return pl.col(column).cast(pl.Float64) if isinstance(column, str) else pl.lit(float(column))
 
 
+def _exact_sum(term: pl.Expr, unit: float) -> pl.Expr:
+    """Sum terms of known size as whole numbers: exact, in whatever order the rows came, and it streams."""
+    return (term * (2.0**100 / unit)).cast(pl.Int128).sum().cast(pl.Float64) * (unit * 2.0**-100)
+
+
 def _sorted_sum(term: pl.Expr) -> pl.Expr:
     """Sum from the smallest up: equal terms give equal sums, in whatever order the lists came.
 
-    The running sum adds one by one, as SQL does; `sum` adds in blocks, which differs in the last bit.
+    The optimiser takes a sort away that is followed by a sum, but not from within a list.
     """
-    return term.sort().cum_sum().last().fill_null(0.0)
+    return term.implode().list.sort().list.sum()

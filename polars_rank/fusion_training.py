@@ -9,7 +9,8 @@ import polars as pl
 from polars_rank.errors import DataError, require_choice, require_columns
 from polars_rank.judging import Judging, judged_table
 from polars_rank.measures.binary import average_precision
-from polars_rank.ranked_lists import Columns, Duplicates, Ordering, all_eager, gather, place, require_number
+from polars_rank.places import in_lists, placed, query_ids
+from polars_rank.ranked_lists import Columns, Duplicates, Ordering, all_eager, gather, require_number
 from polars_rank.ranking import OrderBy, Ties
 from polars_rank.tables import Frame, as_lazy
 
@@ -114,10 +115,9 @@ def fit_fusion(
     if not isinstance(segments, int) or isinstance(segments, bool) or segments < 1:
         raise ValueError(f"segments must be a whole number of at least 1, got {segments!r}")
     ordering = Ordering(order_by, descending, ties, rank_base, duplicates)
-    rows = place(
-        gather(runs, systems=systems, ordering=ordering, columns=Columns(query, item, score, rank, system)),
-        ordering,
-    )
+    columns = Columns(query, item, score, rank, system)
+    lists = in_lists(gather(runs, systems=systems, ordering=ordering, columns=columns), ordering)
+    rows = placed(lists, ordering).rename({"query": "number"}).join(query_ids(lists), on="number")
     names = {query: "query", item: "item", relevance: "relevance"}
     grades = as_lazy(qrels, "qrels")
     have = grades.collect_schema().names()

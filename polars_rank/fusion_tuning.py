@@ -9,8 +9,9 @@ import polars as pl
 from polars_rank.catalogue import parse
 from polars_rank.errors import DataError, require_choice, require_columns
 from polars_rank.evaluation import evaluate
-from polars_rank.fusion import BY_RANK, BY_SCORE, OWN_SCALE, Parameters, Scale, scored
+from polars_rank.fusion import BY_RANK, BY_SCORE, OWN_SCALE, Parameters, Scale, scored, unit_of
 from polars_rank.normalization import NORMALIZATIONS
+from polars_rank.places import in_lists, placed, query_ids
 from polars_rank.ranked_lists import (
     Columns,
     Duplicates,
@@ -19,7 +20,6 @@ from polars_rank.ranked_lists import (
     Weights,
     all_eager,
     gather,
-    place,
     require_number,
     resolve_weights,
 )
@@ -120,8 +120,11 @@ def tune_fusion(
         order_by, descending, ties, rank_base, duplicates, needs_score=not {*methods}.isdisjoint(BY_SCORE)
     )
     columns = Columns(query, item, score, rank, system)
-    rows = place(gather(runs, systems=systems, ordering=ordering, columns=columns), ordering)
-    fused = _fuse_all(rows, settings)
+    lists = in_lists(gather(runs, systems=systems, ordering=ordering, columns=columns), ordering)
+    if all_eager(runs):
+        lists = lists.collect().lazy()
+    fused = _fuse_all(placed(lists, ordering), settings).join(query_ids(lists), on="number")
+    fused = fused.select("system", "query", "item", "rank")
     renamed = {query: "query", item: "item", relevance: "relevance"}
     have = as_lazy(qrels, "qrels").collect_schema().names()
     judged = qrels.select(pl.col(old).alias(new) for old, new in renamed.items() if old in have)
@@ -216,35 +219,30 @@ def _settings(
 
 
 def _fuse_all(rows: pl.LazyFrame, settings: pl.DataFrame) -> pl.LazyFrame:
-    """Fuse by every setting: a run of `system` (the setting's number), `query`, `item`, `rank`."""
-    queries = rows.select("query").unique().sort("query").with_row_index("number")
-    numbered = rows.join(queries, on="query").drop("query")
+    """Fuse by every setting: `system` (the setting's number), `number` of the query, `item`, `rank`."""
     weights = pl.col("weights")
     weighed = settings.with_columns(
         counted=weights.list.eval(pl.element() > 0).list.sum().cast(pl.Float64), total=weights.list.sum()
     )
-    plans = []
+    plans, unit = [], unit_of(*settings["weights"].to_list())
     for (method, normalize), group in weighed.group_by("method", "normalize", maintain_order=True):
-        each = numbered.join(group.lazy().drop("method", "normalize"), how="cross").with_columns(
+        each = rows.join(group.lazy().drop("method", "normalize"), how="cross").with_columns(
             weight=weights.list.get(pl.col("list")).fill_null(1.0),
             systems=pl.coalesce("counted", "systems"),
             total_weight=pl.coalesce("total", "total_weight"),
             # A query under a setting is a query of its own to all that follows.
-            query=pl.col("setting").cast(pl.Int64) * 2**32 + pl.col("number"),
+            query=pl.col("setting").cast(pl.Int64) * 2**32 + pl.col("query"),
         )
-        each = each.drop("setting", "number", "weights", "counted", "total")
-        plans.append(
-            scored(each, str(method), Parameters(k=pl.col("k")), Scale(cast("str | None", normalize)))
-        )
+        each = each.drop("setting", "weights", "counted", "total")
+        parameters = Parameters(k=pl.col("k"), unit=unit)
+        plans.append(scored(each, str(method), parameters, Scale(cast("str | None", normalize))))
     known = pl.col("score").fill_nan(None)
     order = pl.struct(known.is_not_null().alias("known"), known, -pl.col("first"))
     return (
         pl.concat(plans)
         .with_columns(rank=order.rank("ordinal", descending=True).over("query"))
         .with_columns(number=(pl.col("query") % 2**32).cast(pl.UInt32), system=pl.col("query") // 2**32)
-        .drop("query")
-        .join(queries, on="number")
-        .select("system", "query", "item", "rank")
+        .select("system", "number", "item", "rank")
     )
 
 

@@ -6,16 +6,14 @@ from typing import TypeVar, cast
 import polars as pl
 
 from polars_rank.errors import require_choice
+from polars_rank.places import LIST, in_lists, placed, query_ids, with_absent
 from polars_rank.ranked_lists import (
-    LIST,
     Columns,
     Duplicates,
     Ordering,
     all_eager,
     gather,
-    place,
     require_number,
-    with_absent,
 )
 from polars_rank.ranking import OrderBy, Ties
 
@@ -114,14 +112,16 @@ def normalize_scores(
     """
     require_normalization(method, on_constant, ddof, NORMALIZATIONS)
     ordering = Ordering(order_by, descending and method != "min_max_inverted", ties, rank_base, duplicates)
-    rows = place(
-        gather(runs, systems=systems, ordering=ordering, columns=Columns(query, item, score, rank, system)),
-        ordering,
-    )
+    columns = Columns(query, item, score, rank, system)
+    lists = in_lists(gather(runs, systems=systems, ordering=ordering, columns=columns), ordering)
+    rows = placed(lists, ordering)
     if method == "borda":
         rows = with_absent(rows)
-    scaled = normalized(rows, method, on_constant=on_constant, ddof=ddof).sort(
-        "list", "query", "place", "item", nulls_last=True
+    scaled = (
+        normalized(rows, method, on_constant=on_constant, ddof=ddof)
+        .rename({"query": "number"})
+        .join(query_ids(lists), on="number")
+        .sort("list", "number", "place", "item", nulls_last=True)
     )
     names = {"system": system, "query": query, "item": item, "value": score, "rank": rank}
     scaled = scaled.select(pl.col(old).alias(new) for old, new in names.items())

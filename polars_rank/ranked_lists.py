@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum, isfinite
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
 from polars_rank.errors import DataError, require_choice, require_columns
-from polars_rank.ranking import OrderBy, Ties, given_rank, ordinal, score_key
+from polars_rank.ranking import OrderBy, Ties, given_rank, score_key
 from polars_rank.tables import Frame, as_lazy, unify_ids
 
 Runs = Frame | Mapping[str, Frame] | Sequence[Frame]
@@ -17,7 +17,17 @@ Weights = Mapping[str, float] | Sequence[float]
 
 Duplicates = Literal["first", "error"]
 
-LIST = ["list", "query"]
+
+class Gathered(NamedTuple):
+    """Runs under each other, and what is known of each list.
+
+    `rows` has `list, query, item, score, given, key`: `list` counts from 0 in the lists' order, `given` is
+    the rank where rank orders, and `key` is what orders: higher is better, null is last. `lists` has
+    `list, system, weight, by_rank, systems, total_weight`.
+    """
+
+    rows: pl.LazyFrame
+    lists: pl.LazyFrame
 
 
 @dataclass(frozen=True)
@@ -57,12 +67,8 @@ def gather(
     systems: Sequence[str] | None = None,
     ordering: Ordering,
     columns: Columns,
-) -> pl.LazyFrame:
-    """Lay the runs under each other: `list, system, weight, query, item, score, given, by_rank, key`.
-
-    `list` counts the lists from 0 in their order, `given` is the rank where `by_rank`, and `key` is
-    what orders: higher is better, null is last.
-    """
+) -> Gathered:
+    """Lay the runs under each other."""
     if isinstance(runs, pl.DataFrame | pl.LazyFrame):
         return _from_long(runs, weights, systems, ordering, columns)
     if isinstance(runs, Mapping):
@@ -83,26 +89,18 @@ def gather(
 
 def _from_frames(
     frames: Mapping[str, Frame], weights: Weights | None, ordering: Ordering, columns: Columns
-) -> pl.LazyFrame:
-    weight_of = dict(zip(frames, resolve_weights(weights, list(frames)), strict=True))
+) -> Gathered:
+    resolved = resolve_weights(weights, list(frames))
     lazy = {
         name: _typed_if_empty(as_lazy(frame, f"runs[{name!r}]"), columns) for name, frame in frames.items()
     }
     lazy = unify_ids(lazy, [columns.query, columns.item])
-    parts = []
-    for position, (name, frame) in enumerate(lazy.items()):
-        orders = _orders(frame, f"runs[{name!r}]", ordering, columns)
-        parts.append(
-            frame.select(
-                pl.lit(position, pl.UInt32).alias("list"),
-                pl.lit(name, pl.String).alias("system"),
-                pl.lit(weight_of[name], pl.Float64).alias("weight"),
-                pl.lit(_counted(weight_of.values()), pl.Float64).alias("systems"),
-                pl.lit(_total(weight_of.values()), pl.Float64).alias("total_weight"),
-                *orders,
-            )
-        )
-    return pl.concat(parts)
+    parts, by_rank = [], []
+    for place, (name, frame) in enumerate(lazy.items()):
+        by, ordered = _orders(frame, f"runs[{name!r}]", ordering, columns)
+        parts.append(frame.select(pl.lit(place, pl.UInt32).alias("list"), *ordered))
+        by_rank.append(by == "rank")
+    return Gathered(pl.concat(parts), _about(list(frames), resolved, by_rank))
 
 
 def _from_long(
@@ -111,7 +109,7 @@ def _from_long(
     systems: Sequence[str] | None,
     ordering: Ordering,
     columns: Columns,
-) -> pl.LazyFrame:
+) -> Gathered:
     frame = as_lazy(runs, "runs")
     schema = frame.collect_schema()
     if columns.system not in schema:
@@ -123,41 +121,51 @@ def _from_long(
     system = pl.col(columns.system)
     if isinstance(schema[columns.system], pl.Categorical | pl.Enum):
         frame = frame.with_columns(system.cast(pl.String))
+    by, ordered = _orders(frame, "runs", ordering, columns)
     if systems is None and isinstance(weights, Mapping) and weights:
         systems = list(weights)
     if systems is None and isinstance(runs, pl.DataFrame):
-        systems = frame.select(system.drop_nulls().unique().sort()).collect().to_series().to_list()
-    if systems is None:
-        if weights:
-            raise ValueError(
-                "weights is a list and runs a lazy table: give systems=[...] too, or weights as a dict, "
-                "so that it is known whose weight is whose"
-            )
-        position = (system.rank("dense") - 1).cast(pl.UInt32)
-        weight = pl.lit(1.0)
-        count = total = system.n_unique().cast(pl.Float64)
-    else:
+        systems = frame.select(system.unique().sort()).collect().to_series().to_list()
+        if None in systems:
+            raise DataError(_NULL_SYSTEM)
+    if systems is not None:
         numbers = list(range(len(systems)))
         position = system.replace_strict(list(systems), numbers, default=None, return_dtype=pl.UInt32)
-        resolved = resolve_weights(weights, list(systems))
-        count, total = pl.lit(_counted(resolved), pl.Float64), pl.lit(_total(resolved), pl.Float64)
-        weight = (
-            pl.lit(resolved[0] if resolved else 1.0, pl.Float64)
-            if len(set(resolved)) <= 1
-            else system.replace_strict(list(systems), resolved, default=None, return_dtype=pl.Float64)
+        lists = _about(systems, resolve_weights(weights, systems), [by == "rank"] * len(systems))
+    elif weights:
+        raise ValueError(
+            "weights is a list and runs a lazy table: give systems=[...] too, or weights as a dict, "
+            "so that it is known whose weight is whose"
         )
-    return frame.select(
-        position.alias("list"),
-        system.alias("system"),
-        weight.alias("weight"),
-        count.alias("systems"),
-        total.alias("total_weight"),
-        *_orders(frame, "runs", ordering, columns),
-    ).filter(
-        pl.map_batches(
-            ["list", "system"], _check_systems(systems), return_dtype=pl.Boolean, is_elementwise=True
+    else:
+        position = (system.rank("dense") - 1).cast(pl.UInt32)
+        count = pl.len().cast(pl.Float64)
+        lists = (
+            frame.select(position.alias("list"), system.alias("system"))
+            .unique()
+            .with_columns(weight=1.0, by_rank=pl.lit(by == "rank"), systems=count, total_weight=count)
         )
+    known = pl.map_batches(
+        [position.alias("list"), system],
+        _check_systems(systems),
+        return_dtype=pl.Boolean,
+        is_elementwise=True,
     )
+    return Gathered(frame.filter(known).select(position.alias("list"), *ordered), lists)
+
+
+def _about(systems: Sequence[str], weights: Sequence[float], by_rank: Sequence[bool]) -> pl.LazyFrame:
+    about = pl.LazyFrame(
+        {"system": list(systems), "weight": list(weights), "by_rank": list(by_rank)},
+        schema_overrides={"weight": pl.Float64, "by_rank": pl.Boolean},
+    )
+    return about.with_row_index("list").with_columns(
+        systems=pl.lit(sum(weight > 0 for weight in weights), pl.Float64),
+        total_weight=pl.lit(fsum(weights), pl.Float64),
+    )
+
+
+_NULL_SYSTEM = "runs has a null system; name the system of every row"
 
 
 def _check_systems(systems: Sequence[str] | None) -> Any:
@@ -166,7 +174,7 @@ def _check_systems(systems: Sequence[str] | None) -> Any:
         if position.null_count():
             name = system.filter(position.is_null())[0]
             if name is None:
-                raise DataError("runs has a null system; name the system of every row")
+                raise DataError(_NULL_SYSTEM)
             raise DataError(
                 f"runs has the system {name!r}, which is not among {list(systems or [])}: "
                 "weights and systems name every system or none"
@@ -198,14 +206,6 @@ def resolve_weights(weights: Weights | None, systems: Sequence[str]) -> list[flo
     return [float(weight) for weight in ordered]
 
 
-def _counted(weights: Iterable[float]) -> int:
-    return sum(weight > 0 for weight in weights)
-
-
-def _total(weights: Iterable[float]) -> float:
-    return fsum(weights)
-
-
 def _require_same(given: Sequence[str] | Mapping[str, float], have: Any, argument: str) -> None:
     missing = [name for name in have if name not in given]
     unknown = [name for name in given if name not in have]
@@ -222,7 +222,9 @@ def _typed_if_empty(frame: pl.LazyFrame, columns: Columns) -> pl.LazyFrame:
     return pl.LazyFrame(schema={columns.query: pl.Null, columns.item: pl.Null, columns.score: pl.Float64})
 
 
-def _orders(frame: pl.LazyFrame, table: str, ordering: Ordering, columns: Columns) -> list[pl.Expr]:
+def _orders(
+    frame: pl.LazyFrame, table: str, ordering: Ordering, columns: Columns
+) -> tuple[str, list[pl.Expr]]:
     names = frame.collect_schema().names()
     by = ordering.order_by or ("score" if columns.score in names else "rank")
     if by == "score" or ordering.needs_score:
@@ -240,12 +242,11 @@ def _orders(frame: pl.LazyFrame, table: str, ordering: Ordering, columns: Column
         if by == "score"
         else -given
     )
-    return [
+    return by, [
         pl.col(columns.query).alias("query"),
         pl.col(columns.item).alias("item"),
         score.alias("score"),
         given.alias("given"),
-        pl.lit(by == "rank").alias("by_rank"),
         key.alias("key"),
     ]
 
@@ -268,50 +269,3 @@ def require_number(argument: str, value: object, low: float | None = None, high:
             return
     bounds = "" if low is None else f" of at least {low}" + ("" if high is None else f" and at most {high}")
     raise ValueError(f"{argument} must be a finite number{bounds}, got {value!r}")
-
-
-def place(rows: pl.LazyFrame, ordering: Ordering) -> pl.LazyFrame:
-    """Add `place` (1, 2, ... within a list), `rank` and `length`, and leave each item's best row.
-
-    Places are given over all rows first, so that a repeated item does not move those below it.
-    """
-    position = ordinal(pl.col("key"), pl.col("item"), ordering.ties)
-    placed = rows.with_columns(place=position.over(LIST), length=pl.len().over(LIST)).with_columns(
-        rank=pl.when("by_rank").then("given").otherwise(pl.col("place").cast(pl.Float64))
-    )
-    best = pl.col("place") == pl.col("place").min().over(*LIST, "item")
-    if ordering.duplicates == "error":
-        best = pl.map_batches(
-            [best, "system", "query", "item"], _refuse_repeat, return_dtype=pl.Boolean, is_elementwise=True
-        )
-    return placed.filter(best).drop("given", "by_rank", "key")
-
-
-def _refuse_repeat(series: Sequence[pl.Series]) -> pl.Series:
-    best, system, query, item = series
-    if not best.all():
-        row = best.to_list().index(False)
-        raise DataError(
-            f"item {item[row]!r} of query {query[row]!r} is twice in {system[row]!r}; "
-            'remove the copies, or use duplicates="first" to count the best-ranked one'
-        )
-    return best
-
-
-def with_absent(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Add a row, without rank or score, for each item that a list lacks though it answered the query.
-
-    Adds `candidates`, the number of different items of the query. A list of weight 0 has no say.
-    """
-    counted = rows.filter(pl.col("weight") > 0)
-    about_list = [
-        name for name in rows.collect_schema().names() if name not in _ABOUT_ITEM and name not in LIST
-    ]
-    lists = counted.group_by(LIST).agg(pl.col(about_list).first())
-    items = counted.select("query", "item").unique().with_columns(candidates=pl.len().over("query"))
-    returned = counted.select(*LIST, *_ABOUT_ITEM)
-    full = items.join(lists, on="query").join(returned, on=[*LIST, "item"], how="left")
-    return pl.concat([full, rows.filter(pl.col("weight") == 0)], how="diagonal")
-
-
-_ABOUT_ITEM = ["item", "score", "place", "rank"]

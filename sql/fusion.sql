@@ -195,7 +195,12 @@ WITH
             CASE
                 WHEN coalesce(cardinality(weights::map(varchar, double)), 0) = 0 THEN count(*) OVER ()
                 ELSE list_sum(list_sort(map_values(weights::map(varchar, double))))
-            END AS total_weight
+            END AS total_weight,
+            -- A power of two above the sum of the weights.
+            CASE
+                WHEN coalesce(cardinality(weights::map(varchar, double)), 0) = 0 THEN 1.0::double
+                ELSE 2.0::double ** floor(log2(greatest(list_sum(map_values(weights::map(varchar, double))), 0.5)) + 1)
+            END AS unit
         FROM _rank_systems
         WHERE CASE
             WHEN weight IS NULL
@@ -263,6 +268,7 @@ WITH
             weight,
             systems,
             total_weight,
+            unit,
             system
         FROM _rank_best
         INNER JOIN _rank_lists USING (list)
@@ -286,7 +292,7 @@ WITH
 
     _rank_answers AS (
         SELECT list, query, any_value(length) AS length, any_value(weight) AS weight, any_value(systems) AS systems,
-            any_value(total_weight) AS total_weight, any_value(system) AS system
+            any_value(total_weight) AS total_weight, any_value(unit) AS unit, any_value(system) AS system
         FROM _rank_one
         WHERE weight > 0
         GROUP BY list, query
@@ -525,6 +531,7 @@ WITH
             weight,
             systems,
             total_weight,
+            unit,
             -- Where an item first comes: list by list, place by place.
             list * 4294967296 + place AS first,
             decided,
@@ -553,13 +560,15 @@ WITH
         LEFT JOIN _rank_shares USING (query, item, list)
     ),
 
-    -- Sums run from the smallest up: equal terms give equal sums, in whatever order the lists came.
+    -- Equal terms must give equal sums, in whatever order the lists came: terms by rank, whose size is known, are
+    -- summed as whole numbers, the others from the smallest up.
     _rank_summed AS (
         SELECT
             query,
             item,
             min(first) AS first,
             count(term) AS returned,
+            sum((term * (2.0::double ** 100 / unit))::hugeint)::double * (any_value(unit) * 2.0::double ** (-100)) AS exact,
             coalesce(list_sort(list(term) FILTER (term IS NOT NULL)), []) AS terms,
             list_sum(list_sort(list(weight) FILTER (term IS NOT NULL))) AS weight,
             any_value(systems) AS systems,
@@ -614,6 +623,8 @@ WITH
                         -- ranx starts its maximum at -1e9.
                         WHEN method = 'comb_max' THEN greatest(chosen[1], -1e9::double)
                         WHEN method IN ('comb_min', 'comb_med') THEN list_sum(chosen) / len(chosen)
+                        WHEN method IN ('rrf', 'isr', 'log_isr', 'logn_isr', 'rbc', 'borda', 'weighted_borda')
+                            THEN exact * factor
                         ELSE list_sum(terms) * factor
                     END, 0
                 )::double AS total
