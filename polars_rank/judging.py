@@ -7,7 +7,15 @@ from typing import Literal, NamedTuple, TypeVar, get_args
 import polars as pl
 
 from polars_rank.errors import DataError, require_choice, require_columns
-from polars_rank.ranking import OrderBy, ScoreType, Ties, given_rank, ordinal, score_key
+from polars_rank.ranking import (
+    OrderBy,
+    ScoreType,
+    Ties,
+    given_rank,
+    in_order_of_queries,
+    ordinal,
+    score_key,
+)
 from polars_rank.tables import Frame, as_lazy, like, unify_ids
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
@@ -246,7 +254,8 @@ def pieces(
     if narrow:
         orders = [name for name in (options.score, options.rank) if name in run_rows.collect_schema()]
         run_rows = run_rows.select(*place, *orders)
-    ranked = _ranked(run_rows, grades, ranking, options)
+    in_order = isinstance(run, pl.DataFrame) and narrow and not keys and run[options.query].is_sorted()
+    ranked = _ranked(run_rows, grades, ranking, options, in_order=in_order)
     if eager and not narrow:
         # Used twice; a lazy plan leaves that to the engine.
         ranked = ranked.collect().lazy()
@@ -380,7 +389,12 @@ def _refuse_strangers(run_rows: pl.LazyFrame, grades: pl.LazyFrame, query: str) 
 
 
 def _ranked(
-    run_rows: pl.LazyFrame, grades: pl.LazyFrame, ranking: Sequence[str], options: Judging
+    run_rows: pl.LazyFrame,
+    grades: pl.LazyFrame,
+    ranking: Sequence[str],
+    options: Judging,
+    *,
+    in_order: bool,
 ) -> pl.LazyFrame:
     """Give each row of the run its rank, over all rows first; then cut at the depth and keep best copies."""
     schema = run_rows.collect_schema()
@@ -401,7 +415,12 @@ def _ranked(
         position = ordinal(
             key, pl.col(options.item), options.ties, pl.col(options.relevance) if by_grade else None
         )
-        ranked = run_rows.with_columns(position.over(ranking).cast(pl.Int64).alias(options.rank))
+        if in_order and not by_grade:
+            ranked = in_order_of_queries(
+                run_rows, key, query=options.query, item=options.item, rank=options.rank, ties=options.ties
+            )
+        else:
+            ranked = run_rows.with_columns(position.over(ranking).cast(pl.Int64).alias(options.rank))
         if by_grade:
             ranked = ranked.drop(options.relevance)
     if options.duplicates != "error":

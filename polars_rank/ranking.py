@@ -56,3 +56,17 @@ def given_rank(rank: pl.Expr, name: str, rank_base: int) -> pl.Expr:
     real = rank.cast(pl.Float64).fill_nan(None) + (1 - rank_base)
     # A look at each batch as it passes: it streams, and nothing is collected.
     return real.map_batches(check, return_dtype=pl.Float64, is_elementwise=True)
+
+
+def in_order_of_queries(
+    rows: pl.LazyFrame, key: pl.Expr, *, query: str, item: str, rank: str, ties: Ties
+) -> pl.LazyFrame:
+    """Rank rows that are sorted by query, as `ordinal` does, but streaming: `query`, `item`, `rank` alone."""
+    by = pl.col(item).cast(pl.String) if ties == "item-text-descending" else pl.col(item)
+    best_first = pl.col(item).sort_by(key, by, descending=[True, ties != "item-ascending"], nulls_last=True)
+    return (
+        rows.with_columns(pl.col(query).set_sorted())
+        .group_by(query)
+        .agg(best_first, pl.int_range(1, pl.len() + 1).alias(rank))
+        .explode(item, rank)
+    )
