@@ -46,7 +46,8 @@ def tables(queries: int, rounds: int) -> Iterator[Row]:
         for text in (False, True):
             for shuffled in (False, True):
                 table = judged(queries, dense=dense, text=text, shuffled=shuffled)
-                name = f"{'dense' if dense else 'sparse'}, {'text' if text else 'integer'} ids, {'shuffled' if shuffled else 'sorted'}"
+                ids, order = "text" if text else "integer", "shuffled" if shuffled else "sorted"
+                name = f"{'dense' if dense else 'sparse'}, {ids} ids, {order}"
                 yield from _polars(table, name, rounds, shuffled=shuffled)
                 yield from _duckdb(table, name, rounds)
 
@@ -251,7 +252,8 @@ def main() -> None:
         "ranked": lambda: already_ranked(run_queries, rounds),
         "latency": lambda: latency(rounds),
     }
-    machine = f"{platform.machine()}, {pl.thread_pool_size()} threads, polars {pl.__version__}, duckdb {duckdb.__version__}"
+    versions = f"polars {pl.__version__}, duckdb {duckdb.__version__}"
+    machine = f"{platform.machine()}, {pl.thread_pool_size()} threads, {versions}"
     print(f"{machine}, {rounds} rounds\n")
     print("| work | against | ratio | least to most | seconds |\n|---|---|--:|--:|--:|")
     rows = []

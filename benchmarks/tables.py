@@ -39,7 +39,7 @@ def judged(queries: int, *, dense: bool = False, text: bool = False, shuffled: b
 def run_and_qrels(
     queries: int, items: int = 100, *, text: bool = True, shuffled: bool = False
 ) -> tuple[Path, Path]:
-    """Write a run, some of whose scores tie, and its qrels: 8 returned items of a query are judged, and one missed."""
+    """Write a run, some of whose scores tie, and its qrels: 8 items of a query are judged, and one missed."""
     name = f"{queries}x{items}-{'text' if text else 'integer'}{'-shuffled' if shuffled else ''}"
     run, qrels = DATA / f"run-{name}.parquet", DATA / f"qrels-{name}.parquet"
     if run.exists() and qrels.exists():

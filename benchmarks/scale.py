@@ -1,0 +1,111 @@
+"""Growth in time and memory: ``python benchmarks/scale.py [--rows 100000000] [--json F] [--picture F]``.
+
+Each figure is a process of its own, from Parquet files to five means, with its peak memory as the system
+tells it (``/usr/bin/time`` is not needed). ``--shuffled`` strews the rows over the file; ``--items 1000
+--integer`` makes lists of 1,000 with integer ids.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tables import run_and_qrels
+
+OURS = """
+import polars as pl, polars_rank as rank
+values = rank.evaluate(
+    pl.scan_parquet({run!r}), ["nDCG@10", "AP", "RR", "P@10", "R@10"], qrels=pl.scan_parquet({qrels!r})
+)
+print(values.select(pl.exclude("query").mean()).collect().rows())
+"""
+PASS = """
+import polars as pl
+lf = pl.scan_parquet({run!r})
+print(lf.select(pl.all().hash().sum()).collect().rows())
+"""
+PYTREC_EVAL = """
+import polars as pl, pytrec_eval
+scores, grades = {{}}, {{}}
+for query, item, score in pl.read_parquet({run!r}).iter_rows():
+    scores.setdefault(query, {{}})[item] = score
+for query, item, grade in pl.read_parquet({qrels!r}).iter_rows():
+    grades.setdefault(query, {{}})[item] = grade
+names = {{"ndcg_cut.10", "map", "recip_rank", "P.10", "recall.10"}}
+values = pytrec_eval.RelevanceEvaluator(grades, names).evaluate(scores).values()
+print([sum(v[name.replace(".", "_")] for v in values) / len(values) for name in sorted(names)])
+"""
+
+
+def measured(script: str, run: Path, qrels: Path) -> dict[str, float | str]:
+    """Run a script in a process of its own; give seconds, peak gigabytes and what it printed."""
+    watch = (
+        "import resource, subprocess, sys\n"
+        "done = subprocess.run([sys.executable, '-c', sys.argv[1]], capture_output=True, text=True)\n"
+        "peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss\n"
+        "print(done.returncode, peak, done.stdout.strip() or done.stderr.strip()[-200:])"
+    )
+    start = time.perf_counter()
+    told = subprocess.run(
+        [sys.executable, "-c", watch, script.format(run=str(run), qrels=str(qrels))],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    seconds = time.perf_counter() - start
+    code, peak, printed = told.split(" ", 2)
+    return {"seconds": seconds, "gigabytes": int(peak) / 2**20, "exit": int(code), "printed": printed.strip()}
+
+
+def picture(rows: list[dict[str, float | str]], path: Path) -> None:
+    import altair as alt
+    import polars as pl
+
+    frame = pl.DataFrame(rows).filter(pl.col("exit") == 0)
+    base = alt.Chart(frame).encode(
+        x=alt.X("rows:Q", scale=alt.Scale(type="log"), title="rows of the run"),
+        color=alt.Color("who:N", title=None, scale=alt.Scale(range=["#b65a1c", "#1f5fa8"])),
+    )
+    panels = [
+        base.mark_line(point=True).encode(y=alt.Y(f"{column}:Q", scale=alt.Scale(type="log"), title=title))
+        for column, title in (("seconds", "seconds"), ("gigabytes", "peak memory, GB"))
+    ]
+    alt.hconcat(*(panel.properties(width=300, height=220) for panel in panels)).save(path, scale_factor=2)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, nargs="+", default=[10**5, 10**6, 2 * 10**6, 10**7, 10**8])
+    parser.add_argument("--items", type=int, default=100)
+    parser.add_argument("--integer", action="store_true")
+    parser.add_argument("--shuffled", action="store_true")
+    parser.add_argument("--peer-rows", type=int, default=2 * 10**6, help="the most rows given to pytrec_eval")
+    parser.add_argument("--one-pass", action="store_true", help="time one pass over the file too")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--picture", type=Path)
+    options = parser.parse_args()
+    rows: list[dict[str, float | str]] = []
+    for size in options.rows:
+        run, qrels = run_and_qrels(
+            size // options.items, options.items, text=not options.integer, shuffled=options.shuffled
+        )
+        works = {"polars_rank": OURS}
+        if size <= options.peer_rows:
+            works["pytrec_eval"] = PYTREC_EVAL
+        if options.one_pass:
+            works["one pass"] = PASS
+        for who, script in works.items():
+            row = {"who": who, "rows": size, **measured(script, run, qrels)}
+            figures = f"{row['seconds']:8.2f} s {row['gigabytes']:6.2f} GB"
+            print(f"{who:12} {size:>13,} rows {figures}  {row['printed']}", flush=True)
+            rows.append(row)
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1))
+    if options.picture:
+        picture(rows, options.picture)
+
+
+if __name__ == "__main__":
+    main()
