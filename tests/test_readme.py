@@ -1,0 +1,139 @@
+"""The README's blocks run and print what it shows; its tables are the catalogue's.
+
+`python tests/test_readme.py` writes outputs and tables anew, after the code or a block has changed.
+"""
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from polars_rank.catalogue import MEASURES, parse
+
+README = Path(__file__).parent.parent / "README.md"
+INSTALL = [
+    "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/polars-rank evaluate --example",
+    '.venv/bin/pip install ".[test]" && .venv/bin/python -m pytest -q',
+]
+# A block of code, and the text block that may stand below it: what the code prints.
+BLOCK = re.compile(r"^```(python|sql|sh)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
+RUN = {
+    "python": lambda code: code,
+    # As in the reader's Python: macros installed in `connection`, frames found by their names.
+    "sql": lambda code: f"connection.sql({code!r}).show()",
+}
+
+
+def run_blocks(text):
+    """Run all blocks in their order, in one folder and one Python; give the matches with what each prints."""
+    namespace = {}
+    # The commands of this environment; a wide terminal without colours.
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "100",
+        "NO_COLOR": "1",
+    }
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for block in BLOCK.finditer(text):
+            language, code, _ = block.groups()
+            if code.splitlines() == INSTALL:
+                # Installing is tried by hand and by CI; what it prints in the end is the same.
+                language, code = "sh", "polars-rank evaluate --example"
+            if language == "sh":
+                done = subprocess.run(
+                    ["bash", "-euo", "pipefail", "-c", code],
+                    env=environment,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
+                assert done.returncode == 0, f"{code}\n{done.stderr}"
+                yield block, done.stdout
+            else:
+                printed = io.StringIO()
+                with contextlib.redirect_stdout(printed):
+                    exec(RUN[language](code), namespace)
+                yield block, printed.getvalue()
+
+
+def tidy(output):
+    """Drop what nobody sees: blanks at the ends of lines, empty lines at the end."""
+    return "".join(f"{line.rstrip()}\n" for line in output.rstrip().splitlines())
+
+
+def measures_table():
+    """List each measure with its range and its names elsewhere."""
+    programs = ["trec_eval", "ir_measures", "ranx"]
+    rows = [["measure", "range", *programs, "others", "meaning"], ["---"] * 7]
+    for measure in MEASURES.values():
+        low, high = (f"{bound:g}".replace("inf", "∞") for bound in measure.bounds)
+        elsewhere = [
+            ", ".join(f"`{name}`" for name in measure.names.get(program, {})) for program in programs
+        ]
+        others = [
+            f"`{name}` ({program})"
+            for program, names in measure.names.items()
+            if program not in programs
+            for name in names
+        ]
+        meaning = (measure.function.__doc__ or "").partition("\n")[0]
+        rows.append([f"`{measure.name}`", f"{low} … {high}", *elsewhere, ", ".join(others), meaning])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def marked(text, name):
+    """Find what stands between the markers of `name`."""
+    return re.search(rf"(?<=<!-- {name} -->\n).*?(?=<!-- /{name} -->)", text, re.DOTALL)
+
+
+def test_first_shell_block_holds_the_two_commands_alone():
+    first = re.search(r"^```sh\n(.*?)^```$", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    assert first[1].splitlines() == INSTALL
+
+
+def test_every_block_prints_what_stands_below_it():
+    blocks = list(run_blocks(README.read_text(encoding="utf-8")))
+    assert {block[1] for block, _ in blocks} == {"python", "sql", "sh"}
+    for block, printed in blocks:
+        assert tidy(printed) == (block[3] or ""), block[2]
+
+
+def test_table_of_measures_is_the_catalogues():
+    assert marked(README.read_text(encoding="utf-8"), "measures")[0] == measures_table()
+
+
+@pytest.mark.parametrize("line", marked(README.read_text(encoding="utf-8"), "spellings")[0].splitlines()[2:])
+def test_spellings_in_a_row_mean_the_same(line):
+    spellings = [cell.strip(" `") for cell in line.strip("|").split("|")]
+    calls = [parse(spelling) for spelling in spellings if spelling]
+    assert len(calls) > 1
+    assert all(call == calls[0] for call in calls)
+
+
+def test_files_that_it_links_to_exist():
+    targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", README.read_text(encoding="utf-8"))
+    assert targets
+    assert [target for target in targets if not (README.parent / target).exists()] == []
+
+
+def rewrite():
+    """Write outputs and the table of measures into the README."""
+    text = README.read_text(encoding="utf-8")
+    table = marked(text, "measures")
+    text = f"{text[: table.start()]}{measures_table()}{text[table.end() :]}"
+    # From the end, so that earlier places hold.
+    for block, printed in reversed(list(run_blocks(text))):
+        output = f"\n```text\n{tidy(printed)}```\n" if printed.strip() else ""
+        text = f"{text[: block.start()]}```{block[1]}\n{block[2]}```\n{output}{text[block.end() :]}"
+    README.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    rewrite()
