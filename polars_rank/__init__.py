@@ -3,6 +3,7 @@
 from polars_rank.catalogue import MEASURES, to_sql
 from polars_rank.checking import check
 from polars_rank.comparison import adjust, compare
+from polars_rank.differences import diff, gains
 from polars_rank.errors import DataError
 from polars_rank.evaluation import evaluate, summarize
 from polars_rank.example_data import example
@@ -46,6 +47,7 @@ __all__ = [
     "check",
     "compare",
     "dcg",
+    "diff",
     "err",
     "evaluate",
     "example",
@@ -54,6 +56,7 @@ __all__ = [
     "from_dict",
     "from_lists",
     "fuse",
+    "gains",
     "hits_at_k",
     "ideal_dcg",
     "install",

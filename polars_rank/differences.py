@@ -1,0 +1,337 @@
+"""Where a difference between two systems comes from: which queries, and in them which items."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import polars as pl
+
+from polars_rank.catalogue import Call, parse
+from polars_rank.errors import DataError, nearest, require_columns
+from polars_rank.measures.rows import count_relevant, judged, number, ratio, relevant, returned
+from polars_rank.pairing import as_list
+from polars_rank.tables import Frame, as_lazy, like, unify_ids
+
+FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
+
+_Term = Callable[[pl.Expr, pl.Expr, Mapping[str, Any], list[str], str], pl.Expr]
+
+
+def diff(
+    judged_a: FrameT,
+    judged_b: Frame,
+    measure: str,
+    *,
+    keys: str | Sequence[str] | None = None,
+    convention: str | None = None,
+    query: str = "query",
+    item: str = "item",
+    rank: str = "rank",
+    relevance: str = "relevance",
+) -> FrameT:
+    r"""Take the difference of two systems apart: what each item adds to it.
+
+    $measure_b - measure_a = \sum_{items} (contribution_b - contribution_a)$, where an item's contribution
+    is its term of the sum that the measure is: a discounted gain over the ideal (nDCG), $i / rank_i / R$
+    for the i-th relevant item (average precision), $1 / k$ (precision), the whole value for the first
+    relevant item (reciprocal rank, success).
+
+    Parameters
+    ----------
+    judged_a, judged_b
+        Judged tables of one system each, as `judge` gives them: one row an item that was returned,
+        judged, or both. ``judged.filter(system="bm25")`` takes one out of several.
+    measure
+        A name, such as ``"nDCG@10"``, of a measure that is a sum over items: dcg, ndcg, precision, recall,
+        f_measure, average_precision, r_precision, success, reciprocal_rank, rbp, err, judged_share,
+        num_returned, num_relevant_returned.
+    keys
+        Columns beside the query that tell rankings apart, such as a day; `system` is none here.
+    convention
+        A program, such as ``"ranx"``: decides a name that means different things elsewhere.
+    query, item, rank, relevance
+        Names of the columns.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        As `judged_a`. One row an item of a ranking that is in either table: `query`, keys, `item`,
+        `rank_a`, `rank_b` (as given; null where the item was not returned), `relevance` (null where
+        it is unjudged), `contribution_a`, `contribution_b`, `contribution` (b's less a's), Float64, in
+        units of the measure. Within a ranking the largest difference comes first. The sum of
+        `contribution` is the measure of b less that of a, to 1e-12; a ranking that one table lacks
+        counts as 0 there, and a NaN (a grade beyond `max_relevance`) stays NaN.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, an item is there twice (several systems in one table), ids are of
+        different kinds, or the tables disagree on a relevance.
+    ValueError
+        If the measure is unknown, no sum over items, or has an option `empty` or `judged_only`.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_rank as rank
+    >>> a = pl.DataFrame({"query": "q", "item": ["x", "y"], "rank": [1, 2], "relevance": [0, 2]})
+    >>> b = a.with_columns(rank=pl.Series([None, 1]))
+    >>> changes = rank.diff(a, b, "RR")
+    >>> changes.select("item", "rank_a", "rank_b", "contribution").rows()
+    [('y', 2, 1, 0.5), ('x', 1, None, 0.0)]
+    """
+    call = parse(measure, convention=convention)
+    names: list[str] = as_list(keys)
+    place: list[str] = [query, *names, item]
+    tables = {"judged_a": as_lazy(judged_a, "judged_a"), "judged_b": as_lazy(judged_b, "judged_b")}
+    for table, rows in tables.items():
+        require_columns(rows.collect_schema().names(), [*place, rank, relevance], table)
+    part = contribution(call, [query, *names], text=measure, item=item, rank=rank, relevance=relevance)
+    sides = {
+        table: rows.map_batches(_refusing_repeats(place, table), validate_output_schema=False).select(
+            *place,
+            pl.col(rank).alias("rank"),
+            number(relevance).fill_nan(None).alias("relevance"),
+            part.alias("contribution"),
+        )
+        for table, rows in unify_ids(tables, [query, item]).items()
+    }
+    both = sides["judged_a"].join(
+        sides["judged_b"].with_columns(_in_b=True), on=place, how="full", coalesce=True, suffix="_b"
+    )
+    both = both.map_batches(_refuse_disagreement, validate_output_schema=False)
+    a, b = pl.col("contribution").fill_null(0.0), pl.col("contribution_b").fill_null(0.0)
+    result = both.select(
+        *place,
+        pl.col("rank").alias("rank_a"),
+        "rank_b",
+        pl.coalesce("relevance", "relevance_b"),
+        a.alias("contribution_a"),
+        b.alias("contribution_b"),
+        (b - a).alias("contribution"),
+    )
+    # Rounded, so that noise of a sum can't change the order of equal ones.
+    size = pl.col("contribution").abs().round(12)
+    top = pl.min_horizontal("rank_a", "rank_b")
+    return like(judged_a, result.sort(*place[:-1], -size, top, item, nulls_last=True, maintain_order=True))
+
+
+def contribution(
+    call: Call,
+    ranking: Sequence[str],
+    *,
+    text: str,
+    item: str = "item",
+    rank: str = "rank",
+    relevance: str = "relevance",
+) -> pl.Expr:
+    """Give each item's part of its ranking's value, for a measure that is a sum over items."""
+    name = call.measure.name
+    if name not in _TERMS:
+        raise ValueError(
+            f"measure {text!r} is {name}, which is no sum over items; those that are: {', '.join(_TERMS)}"
+        )
+    if call.judged_only:
+        raise ValueError(f"measure {text!r}: judged_only changes the ranking; give it to judge")
+    if call.options.get("empty", 0.0) != 0:
+        raise ValueError(f"measure {text!r}: a value for empty queries is no item's; leave empty out")
+    over = list(ranking)
+    options = call.measure.options | call.options
+    term = _TERMS[name](number(rank), number(relevance), options, over, item)
+    value = call.expression(rank=rank, relevance=relevance).over(over)
+    # The measure itself says what the parts amount to, whatever it divides by.
+    return value * ratio(term, term.sum().over(over))
+
+
+def is_sum_over_items(call: Call) -> bool:
+    """Tell whether `contribution` takes the measure."""
+    return call.measure.name in _TERMS and not call.judged_only and call.options.get("empty", 0.0) == 0
+
+
+def gains(
+    per_query: FrameT,
+    a: object,
+    b: object,
+    measure: str,
+    *,
+    by: str | Sequence[str] | None = None,
+    system: str = "system",
+    query: str = "query",
+) -> FrameT:
+    r"""List the queries by what they gain from system a to system b, the largest gain first.
+
+    $gain_q = measure_{b,q} - measure_{a,q}$
+
+    Parameters
+    ----------
+    per_query
+        One row a query and system, one column a measure, as `evaluate` gives it.
+    a, b
+        Two systems: a gain is b's.
+    measure
+        The column to compare.
+    by
+        Further columns to carry, attributes or keys; together with the query they name a row of each system.
+    system, query
+        Names of the columns.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        As `per_query`. One row a query (and `by`) that either system has: `query`, `by`, `value_a`,
+        `value_b`, `gain` (Float64, in units of the measure; null where one of them has no value). The
+        largest gain comes first, the largest loss last of those that are known, equal ones by query:
+        ``.head(10)`` gained most, and of ``.drop_nulls("gain")`` the ``.tail(10)`` lost most.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, or a system has a query (and `by`) twice.
+    ValueError
+        If a system has no row.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_rank as rank
+    >>> per_query = pl.DataFrame({
+    ...     "query": ["q1", "q1", "q2", "q2"], "system": ["x", "y"] * 2, "AP": [0.5, 0.25, 0.0, 1.0]
+    ... })
+    >>> rank.gains(per_query, "x", "y", "AP").rows()
+    [('q2', 0.0, 1.0, 1.0), ('q1', 0.5, 0.25, -0.25)]
+    """
+    rows = as_lazy(per_query, "per_query")
+    carried: list[str] = as_list(by)
+    require_columns(rows.collect_schema().names(), [query, system, measure, *carried], "per_query")
+    place: list[str] = [query, *carried]
+    rows = rows.select(*place, pl.col(system).alias("_system"), number(measure).alias("_value"))
+    rows = rows.map_batches(_refusing_unknown(a, b, place), validate_output_schema=False)
+    of = {
+        side: rows.filter(pl.col("_system") == name).select(*place, pl.col("_value").alias(f"value_{side}"))
+        for side, name in (("a", a), ("b", b))
+    }
+    both = of["a"].join(of["b"], on=place, how="full", coalesce=True, nulls_equal=True)
+    gain = (pl.col("value_b") - pl.col("value_a")).fill_nan(None)
+    order = [False, True, *[False] * len(place)]
+    result = both.with_columns(gain=gain).sort(
+        pl.col("gain").is_null(), "gain", *place, descending=order, maintain_order=True
+    )
+    return like(per_query, result)
+
+
+def _refusing_unknown(a: object, b: object, place: Sequence[str]) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    def check(rows: pl.DataFrame) -> pl.DataFrame:
+        systems = rows["_system"].unique().drop_nulls().sort().to_list()
+        for side, name in (("a", a), ("b", b)):
+            if name not in systems:
+                hint = nearest(str(name), map(str, systems))
+                raise ValueError(f"{side}={name!r} is no system of per_query{hint}; it has {systems}")
+        repeated = rows.filter(pl.col("_system").is_in([a, b]) & pl.struct(*place, "_system").is_duplicated())
+        if len(repeated):
+            where = ", ".join(f"{name} {repeated[name][0]!r}" for name in place)
+            system = repeated["_system"][0]
+            raise DataError(
+                f"per_query has two rows of {where}, system {system!r}; name the columns that tell them "
+                "apart in by=, or filter"
+            )
+        return rows
+
+    return check
+
+
+def _refusing_repeats(place: Sequence[str], table: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    def check(rows: pl.DataFrame) -> pl.DataFrame:
+        repeated = rows.filter(pl.struct(place).is_duplicated())
+        if len(repeated):
+            where = ", ".join(f"{name} {repeated[name][0]!r}" for name in place)
+            raise DataError(
+                f"{table} has two rows of {where}; take one system, as judged.filter(system=...), and name "
+                "other columns that tell rankings apart in keys="
+            )
+        return rows
+
+    return check
+
+
+def _refuse_disagreement(both: pl.DataFrame) -> pl.DataFrame:
+    in_both = pl.col("_in_b") & pl.col("contribution").is_not_null()
+    apart = both.filter(in_both & pl.col("relevance").ne_missing(pl.col("relevance_b")))
+    if len(apart):
+        row = apart.row(0, named=True)
+        where = ", ".join(
+            f"{name} {value!r}" for name, value in list(row.items())[: apart.columns.index("rank")]
+        )
+        raise DataError(
+            f"relevance of {where} is {row['relevance']} in judged_a and {row['relevance_b']} in judged_b; "
+            "judge both runs by the same qrels"
+        )
+    return both
+
+
+def _gain(r: pl.Expr, g: pl.Expr, o: Mapping[str, Any], *_: object) -> pl.Expr:
+    gained = g if o["gain"] == "linear" else pl.lit(2.0).pow(g) - 1
+    return pl.when(relevant(g, 0) & returned(r, o["k"])).then(gained / (r + 1).log(2)).otherwise(0.0)
+
+
+def _is_hit(r: pl.Expr, g: pl.Expr, o: Mapping[str, Any]) -> pl.Expr:
+    return (relevant(g, o["min_relevance"]) & returned(r, o.get("k"))).fill_null(False)
+
+
+def _hit(r: pl.Expr, g: pl.Expr, o: Mapping[str, Any], *_: object) -> pl.Expr:
+    return _is_hit(r, g, o).cast(pl.Float64)
+
+
+def _precision_at_hit(r: pl.Expr, g: pl.Expr, o: Mapping[str, Any], ranking: list[str], _: object) -> pl.Expr:
+    hits = pl.when(_is_hit(r, g, o)).then(r)
+    # Equal ranks share their places, so that the rows' order can't matter.
+    return (hits.rank("average").over(ranking) / hits).fill_null(0.0)
+
+
+def _first_hit(r: pl.Expr, g: pl.Expr, o: Mapping[str, Any], ranking: list[str], _: object) -> pl.Expr:
+    hits = pl.when(_is_hit(r, g, o)).then(r)
+    return (hits == hits.min().over(ranking)).fill_null(False).cast(pl.Float64)
+
+
+def _hit_within_relevant(
+    r: pl.Expr, g: pl.Expr, o: Mapping[str, Any], ranking: list[str], _: object
+) -> pl.Expr:
+    total = count_relevant(g, o["min_relevance"], o["num_relevant"]).over(ranking)
+    return (_is_hit(r, g, o) & (r <= total)).fill_null(False).cast(pl.Float64)
+
+
+def _persistent(r: pl.Expr, g: pl.Expr, o: Mapping[str, Any], *_: object) -> pl.Expr:
+    weight = pl.lit(float(o["persistence"])).pow(r - 1)
+    graded = o["max_relevance"] is not None
+    hit = relevant(g, 0 if graded else o["min_relevance"]) & returned(r, o["k"])
+    return pl.when(hit).then(weight * g if graded else weight).otherwise(0.0)
+
+
+def _satisfied(r: pl.Expr, g: pl.Expr, o: Mapping[str, Any], ranking: list[str], item: str) -> pl.Expr:
+    hit = relevant(g, 0) & returned(r, o["k"])
+    stops = pl.when(hit).then((pl.lit(2.0).pow(g) - 1) / 2.0 ** o["max_relevance"]).otherwise(0.0)
+    reached = (1 - stops).cum_prod().shift(1, fill_value=1.0).over(ranking, order_by=[r, -g, pl.col(item)])
+    return pl.when(hit).then(stops / r * reached).otherwise(0.0)
+
+
+def _judged(r: pl.Expr, g: pl.Expr, o: Mapping[str, Any], *_: object) -> pl.Expr:
+    return (judged(g) & returned(r, o["k"])).fill_null(False).cast(pl.Float64)
+
+
+def _returned(r: pl.Expr, *_: object) -> pl.Expr:
+    return returned(r).fill_null(False).cast(pl.Float64)
+
+
+# What an item adds, but for a factor that all items of its ranking have in common.
+_TERMS: dict[str, _Term] = {
+    "dcg": _gain,
+    "ndcg": _gain,
+    "precision": _hit,
+    "recall": _hit,
+    "f_measure": _hit,
+    "average_precision": _precision_at_hit,
+    "r_precision": _hit_within_relevant,
+    "success": _first_hit,
+    "reciprocal_rank": _first_hit,
+    "rbp": _persistent,
+    "err": _satisfied,
+    "judged_share": _judged,
+    "num_returned": _returned,
+    "num_relevant_returned": _hit,
+}
