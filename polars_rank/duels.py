@@ -30,7 +30,7 @@ def contested(rows: pl.LazyFrame, method: str, *, shares: bool) -> pl.LazyFrame:
     )
 
     vote = pl.col("won") - pl.col("against")
-    balance, electorate = vote.sort().sum(), pl.col("weight").sort().sum()
+    balance, electorate = vote.sum(), pl.col("weight").sum()
     # Condorcet wants more than half of all lists, Copeland more lists for than against.
     threshold = electorate / 2 if method == "condorcet" else 0.0
     duels = votes.group_by(DUEL).agg(

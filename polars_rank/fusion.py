@@ -10,7 +10,7 @@ from polars_rank.duels import contested
 from polars_rank.errors import DataError, require_choice
 from polars_rank.fusion_training import TRAINED, with_worth
 from polars_rank.normalization import normalized, require_normalization
-from polars_rank.places import in_lists, in_parts, placed, query_ids, with_absent
+from polars_rank.places import have_repeats, in_lists, in_parts, placed, query_ids, sorted_sum, with_absent
 from polars_rank.ranked_lists import (
     Columns,
     Duplicates,
@@ -73,6 +73,7 @@ class Parameters(NamedTuple):
     phi: float = 0.8
     weighting: str = "multiply"
     unit: float = 1.0
+    some_weigh_0: bool = True
 
 
 def _checked(k: float, gamma: float, sigma: float, phi: float, weighting: str) -> Parameters:
@@ -130,7 +131,7 @@ def rrf(
     require_number("k", k, low=0)
     position = _real(rank)
     share = pl.lit(1.0) if weight is None else _real(weight)
-    return _sorted_sum(pl.when(position >= 1).then(share / (k + position)).fill_nan(None)).alias("rrf")
+    return sorted_sum(pl.when(position >= 1).then(share / (k + position)).fill_nan(None)).alias("rrf")
 
 
 def fuse(
@@ -296,25 +297,34 @@ def fuse(
     )
     scale = Scale(normalize, on_constant, ddof)
     gathered = gather(runs, weights=weights, systems=systems, ordering=ordering, columns=columns)
-    kept = ["score"] * (ordering.needs_score or explain) + ["given"]
-    lists = in_lists(gathered, ordering, keep=kept)
-    parameters = parameters._replace(unit=unit_of(weights))
+    lists = in_lists(gathered, ordering, scores=ordering.needs_score or explain)
+    parameters = parameters._replace(
+        unit=unit_of(weights), some_weigh_0=bool(weights) and 0 in _numbers(weights)
+    )
 
-    def fuse_part(part: pl.LazyFrame) -> pl.LazyFrame:
-        rows = placed(part, ordering)
+    def fuse_part(part: pl.LazyFrame, *, repeats: bool = True) -> pl.LazyFrame:
+        rows = placed(part, ordering, repeats=repeats)
         fused = scored(rows, method, parameters, scale, fitted=fitted, reach=reach, explain=explain)
         return _finish(fused, query_ids(part), columns)
 
     result: pl.DataFrame | pl.LazyFrame = fuse_part(lists)
     if all_eager(runs):
-        result = pl.concat(fuse_part(part.lazy()).collect() for part in in_parts(lists.collect()))
+        known = lists.collect()
+        repeats = have_repeats(known)
+        result = pl.concat(
+            pl.collect_all([fuse_part(part.lazy(), repeats=repeats) for part in in_parts(known)])
+        )
     return cast(F, result)
+
+
+def _numbers(weights: Weights | None) -> list[float]:
+    return list(weights.values() if isinstance(weights, Mapping) else weights or [])
 
 
 def unit_of(*weights: Weights | None) -> float:
     """Give a power of two above the sum of the weights, for exact sums."""
-    totals = [sum(each.values() if isinstance(each, Mapping) else each) for each in weights if each]
-    return 2.0 ** frexp(max(totals, default=0) or 0.5)[1]
+    total = max((sum(_numbers(each)) for each in weights if each), default=0)
+    return 2.0 ** frexp(total or 0.5)[1]
 
 
 def scored(
@@ -337,8 +347,10 @@ def scored(
     if method in ("condorcet", "copeland"):
         rows = contested(rows, method, shares=explain)
     else:
-        term = pl.when(pl.col("weight") > 0).then(_term(method, parameters))
-        rows = rows.with_columns(term=term.fill_nan(None))
+        term = _term(method, parameters)
+        if parameters.some_weigh_0:
+            term = pl.when(pl.col("weight") > 0).then(term)
+        rows = rows.with_columns(term=term if method in BY_RANK else term.fill_nan(None))
     return _total(rows, method, parameters, explain=explain)
 
 
@@ -402,7 +414,7 @@ _FACTORS: Mapping[str, Callable[[Parameters], pl.Expr]] = {
     "comb_mean": lambda _: 1 / pl.col("systems").first(),
     "convex": lambda _: 1 / pl.col("total_weight").first(),
     "mixed": lambda _: _RETURNED.sqrt(),
-    "wmnz": lambda _: _sorted_sum(pl.col("weight").filter(_TERM.is_not_null())),
+    "wmnz": lambda _: sorted_sum(pl.col("weight").filter(_TERM.is_not_null())),
 }
 
 
@@ -416,7 +428,7 @@ _CHOICES: Mapping[str, Sequence[pl.Expr]] = {
 
 def _total(rows: pl.LazyFrame, method: str, parameters: Parameters, *, explain: bool) -> pl.LazyFrame:
     """Make one row of each item of a query: its fused score, and where it came first."""
-    summed = _exact_sum(_TERM, parameters.unit) if method in BY_RANK else _sorted_sum(_TERM)
+    summed = _exact_sum(_TERM, parameters.unit) if method in BY_RANK else sorted_sum(_TERM)
     if method in ("condorcet", "copeland"):
         total, share = pl.col("decided").first(), _TERM
     elif method in _CHOICES:
@@ -448,16 +460,16 @@ def _part_in(choice: pl.Expr) -> pl.Expr:
 def _finish(fused: pl.LazyFrame, queries: pl.LazyFrame, columns: Columns) -> pl.LazyFrame:
     """Put each query's items in order and number them."""
     names = [name for name in fused.collect_schema().names() if name not in ("query", "first")]
-    best_first = pl.col(names).sort_by("score", "first", descending=[True, False], nulls_last=True)
+    best_first = pl.struct(names).sort_by("score", "first", descending=[True, False], nulls_last=True)
     ordered = (
         fused.with_columns(pl.col("score").fill_nan(None))
-        .group_by("query")
-        .agg(best_first)
-        .rename({"query": "number"})
+        .group_by(number="query")
+        .agg(entry=best_first)
         .join(queries, on="number")
         .sort("number")
-        .with_columns(rank=pl.int_ranges(1, pl.col("item").list.len() + 1))
-        .explode(*names, "rank")
+        .with_columns(rank=pl.int_ranges(1, pl.col("entry").list.len() + 1))
+        .explode("entry", "rank")
+        .unnest("entry")
     )
     checked = ordered.filter(
         pl.map_batches(["query", "item"], _refuse_null_ids, return_dtype=pl.Boolean, is_elementwise=True)
@@ -482,11 +494,3 @@ def _real(column: str | float | pl.Expr) -> pl.Expr:
 def _exact_sum(term: pl.Expr, unit: float) -> pl.Expr:
     """Sum terms of known size as whole numbers: exact, in whatever order the rows came, and it streams."""
     return (term * (2.0**100 / unit)).cast(pl.Int128).sum().cast(pl.Float64) * (unit * 2.0**-100)
-
-
-def _sorted_sum(term: pl.Expr) -> pl.Expr:
-    """Sum from the smallest up: equal terms give equal sums, in whatever order the lists came.
-
-    The optimiser takes a sort away that is followed by a sum, but not from within a list.
-    """
-    return term.implode().list.sort().list.sum()

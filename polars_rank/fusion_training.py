@@ -9,7 +9,7 @@ import polars as pl
 from polars_rank.errors import DataError, require_choice, require_columns
 from polars_rank.judging import Judging, judged_table
 from polars_rank.measures.binary import average_precision
-from polars_rank.places import in_lists, placed, query_ids
+from polars_rank.places import in_lists, placed, query_ids, sorted_sum
 from polars_rank.ranked_lists import Columns, Duplicates, Ordering, all_eager, gather, require_number
 from polars_rank.ranking import OrderBy, Ties
 from polars_rank.tables import Frame, as_lazy
@@ -163,7 +163,7 @@ def _fitted(judged: pl.LazyFrame, method: str, segments: int, min_relevance: flo
         sizes = [end - start for start, end in zip([0, *ends], ends, strict=False)]
         size = pl.LazyFrame({"segment": range(1, count + 1), "size": [float(size) for size in sizes]})
         found = found.drop("size").join(size, on="segment")
-    share = found.group_by("system", "segment").agg(share=(pl.col("hit") / pl.col("size")).sort().sum())
+    share = found.group_by("system", "segment").agg(share=sorted_sum(pl.col("hit") / pl.col("size")))
     estimate = (pl.col("share") / pl.col("queries")).fill_null(0.0)
     values = grid.join(share, on=["system", "segment"], how="left").with_columns(value=estimate)
     if method == "bayesfuse":

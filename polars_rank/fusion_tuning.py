@@ -11,7 +11,7 @@ from polars_rank.errors import DataError, require_choice, require_columns
 from polars_rank.evaluation import evaluate
 from polars_rank.fusion import BY_RANK, BY_SCORE, OWN_SCALE, Parameters, Scale, scored, unit_of
 from polars_rank.normalization import NORMALIZATIONS
-from polars_rank.places import in_lists, placed, query_ids
+from polars_rank.places import in_lists, placed, query_ids, sorted_sum
 from polars_rank.ranked_lists import (
     Columns,
     Duplicates,
@@ -253,9 +253,9 @@ def _cross_validated(values: pl.LazyFrame, folds: int, seed: int, *, lower_is_be
     by_fold = (
         values.join(queries.with_columns(fold), on="query")
         .group_by("setting", "fold")
-        .agg(total=pl.col("value").sort().sum(), queries=pl.col("value").count())
+        .agg(total=sorted_sum(pl.col("value")), queries=pl.col("value").count())
     )
-    mean = pl.col("total").sort().sum() / pl.col("queries").sum()
+    mean = sorted_sum(pl.col("total")) / pl.col("queries").sum()
     others = by_fold.join(by_fold.select("setting", held="fold"), on="setting").filter(
         pl.col("fold") != pl.col("held")
     )
@@ -279,7 +279,7 @@ def _cross_validated(values: pl.LazyFrame, folds: int, seed: int, *, lower_is_be
     )
     overall = parts.select(
         pl.col("queries").sum(),
-        *((total.sort().sum() / pl.col("queries").sum()).alias(name) for name, total in scores.items()),
+        *((sorted_sum(total) / pl.col("queries").sum()).alias(name) for name, total in scores.items()),
     )
     last = chosen.filter(pl.col("fold").is_null()).join(overall, how="cross")
     return pl.concat([per_fold, last], how="diagonal")

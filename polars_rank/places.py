@@ -13,15 +13,14 @@ LIST = ["list", "query"]
 PART = 2**18
 
 
-def in_lists(
-    gathered: Gathered, ordering: Ordering, *, keep: Sequence[str] = ("score", "given")
-) -> pl.LazyFrame:
+def in_lists(gathered: Gathered, ordering: Ordering, *, scores: bool = True) -> pl.LazyFrame:
     """Make one row of each list: `number` of its query, what is known of the list, and its items in order.
 
     Equal keys are ordered by the item, so that no row order can change a place.
     """
     item = pl.col("item").cast(pl.String) if ordering.ties == "item-text-descending" else pl.col("item")
-    in_order = pl.col("item", *keep).sort_by(
+    kept = ["item", *["score"] * scores, *["given"] * gathered.by_rank]
+    in_order = pl.col(kept).sort_by(
         pl.col("key"), item, descending=[True, ordering.ties != "item-ascending"], nulls_last=True
     )
     lists = gathered.rows.group_by(LIST).agg(in_order).sort("query", "list")
@@ -32,35 +31,43 @@ def in_lists(
 
 def in_parts(lists: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Cut the lists into parts of whole queries."""
-    before = (pl.col("length").cum_sum() // PART).first().over("number")
-    numbered = lists.sort("number", "list").with_columns(part=before)
-    yield from numbered.partition_by("part", maintain_order=True, include_key=False) or [lists]
+    part = pl.col("length").cast(pl.Int64).cum_sum() // PART
+    numbered = lists.sort("number", "list").with_columns(part=part)
+    whole = numbered.with_columns(pl.col("part").first().over("number"))
+    yield from whole.partition_by("part", maintain_order=True, include_key=False) or [lists]
 
 
-def placed(lists: pl.LazyFrame, ordering: Ordering) -> pl.LazyFrame:
+def placed(lists: pl.LazyFrame, ordering: Ordering, *, repeats: bool = True) -> pl.LazyFrame:
     """Make one row of each item of a list, with its `place` (1, 2, ...) and `rank`; `query` is its number.
 
     Places are given over all rows, then a repeated item counts at its best, so that it does not move
-    those below it.
+    those below it. Where it is known that none is repeated, nothing need be looked for.
     """
     inner = [name for name in ("item", "score", "given") if name in lists.collect_schema()]
-    rows = lists.with_columns(
-        place=pl.int_ranges(1, pl.col("length") + 1),
-        best=pl.col("item").list.eval(pl.element().is_first_distinct()),
-    ).explode(*inner, "place", "best")
-    if ordering.duplicates == "error":
-        best = pl.map_batches(
-            ["best", "system", "query", "item"], _refuse_repeat, return_dtype=pl.Boolean, is_elementwise=True
-        )
+    rows = lists.with_columns(place=pl.int_ranges(1, pl.col("length") + 1))
+    if repeats:
+        best = pl.col("item").list.eval(pl.element().is_first_distinct())
+        rows = rows.with_columns(best=best).explode(*inner, "place", "best").filter(_best(ordering))
     else:
-        best = pl.col("best")
+        rows = rows.explode(*inner, "place")
     place = pl.col("place").cast(pl.Float64)
     rank = pl.when("by_rank").then("given").otherwise(place) if "given" in inner else place
-    return (
-        rows.filter(best)
-        .with_columns(query="number", rank=rank)
-        .drop("number", "best", "by_rank", "given", strict=False)
+    return rows.with_columns(query="number", rank=rank).drop(
+        "number", "best", "by_rank", "given", strict=False
     )
+
+
+def _best(ordering: Ordering) -> pl.Expr:
+    if ordering.duplicates == "first":
+        return pl.col("best")
+    return pl.map_batches(
+        ["best", "system", "query", "item"], _refuse_repeat, return_dtype=pl.Boolean, is_elementwise=True
+    )
+
+
+def have_repeats(lists: pl.DataFrame) -> bool:
+    """Tell whether an item is in a list twice."""
+    return not lists.select((pl.col("item").list.n_unique() == pl.col("length")).all()).item()
 
 
 def _refuse_repeat(series: Sequence[pl.Series]) -> pl.Series:
@@ -93,3 +100,11 @@ def with_absent(rows: pl.LazyFrame) -> pl.LazyFrame:
     returned = counted.select(*LIST, *about_item)
     full = items.join(lists, on="query").join(returned, on=[*LIST, "item"], how="left")
     return pl.concat([full, rows.filter(pl.col("weight") == 0)], how="diagonal")
+
+
+def sorted_sum(term: pl.Expr) -> pl.Expr:
+    """Sum from the smallest up: equal terms give equal sums, in whatever order the lists came.
+
+    The optimiser takes a sort away that is followed by a sum, but not from within a list.
+    """
+    return term.implode().list.sort().list.sum()

@@ -23,11 +23,12 @@ class Gathered(NamedTuple):
 
     `rows` has `list, query, item, score, given, key`: `list` counts from 0 in the lists' order, `given` is
     the rank where rank orders, and `key` is what orders: higher is better, null is last. `lists` has
-    `list, system, weight, by_rank, systems, total_weight`.
+    `list, system, weight, by_rank, systems, total_weight`; `by_rank` here tells whether rank orders any.
     """
 
     rows: pl.LazyFrame
     lists: pl.LazyFrame
+    by_rank: bool
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def _from_frames(
         by, ordered = _orders(frame, f"runs[{name!r}]", ordering, columns)
         parts.append(frame.select(pl.lit(place, pl.UInt32).alias("list"), *ordered))
         by_rank.append(by == "rank")
-    return Gathered(pl.concat(parts), _about(list(frames), resolved, by_rank))
+    return Gathered(pl.concat(parts), _about(list(frames), resolved, by_rank), any(by_rank))
 
 
 def _from_long(
@@ -151,7 +152,7 @@ def _from_long(
         return_dtype=pl.Boolean,
         is_elementwise=True,
     )
-    return Gathered(frame.filter(known).select(position.alias("list"), *ordered), lists)
+    return Gathered(frame.filter(known).select(position.alias("list"), *ordered), lists, by == "rank")
 
 
 def _about(systems: Sequence[str], weights: Sequence[float], by_rank: Sequence[bool]) -> pl.LazyFrame:

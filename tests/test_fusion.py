@@ -1,5 +1,6 @@
 """Fusion: every method through every engine, the rules of lists, weights and ties, and what is refused."""
 
+import itertools
 import json
 import math
 import re
@@ -327,15 +328,29 @@ def test_equal_scores_stand_as_items_first_come(connection):
     ]
 
 
-def test_true_ties_stay_ties():
-    # The same three terms in three orders; added as they come, their sums differ in the last bit.
-    ranks = {"a": (1, 4, 7), "b": (4, 7, 1), "c": (7, 1, 4)}
-    runs = {
-        str(place): run(*[("q", item, ranks[item][place]) for item in "abc"], keys=("query", "item", "rank"))
-        for place in range(3)
-    }
-    assert fuse(runs)["score"].n_unique() == 1
-    assert fuse(runs)["item"].to_list() == ["a", "b", "c"]
+@pytest.mark.parametrize("method", ["rrf", "isr", "comb_sum"])
+def test_true_ties_stay_ties(connection, method):
+    # The same three terms in every order: added as they come, sums differ in the last bit.
+    ranks = dict(zip("abcdef", itertools.permutations((1, 4, 7)), strict=True))
+    rows = [
+        (str(n), "q", item, ranks[item][n], 1 / (60 + ranks[item][n])) for n in range(3) for item in "abcdef"
+    ]
+    long = pl.DataFrame(rows, schema=["system", "query", "item", "rank", "score"], orient="row")
+    assert len({sum(1 / (60 + place) for place in order) for order in ranks.values()}) > 1
+    for shuffled in (long, long.sample(fraction=1, shuffle=True, seed=1), long.reverse()):
+        plan = fuse(shuffled.lazy(), method, order_by="rank")
+        for fused in (
+            fuse(shuffled, method, order_by="rank"),
+            plan.collect(engine="streaming"),
+            plan.collect(engine="in-memory"),
+            in_sql(connection, shuffled, method, order_by="rank"),
+        ):
+            assert fused["score"].n_unique() == 1
+            assert fused["item"].to_list() == ["b", "a", "d", "c", "f", "e"]
+    lists = long.sample(fraction=1, shuffle=True, seed=3)
+    direct = lists.lazy().group_by("query", "item").agg(rrf())
+    assert direct.collect(engine="streaming")["rrf"].n_unique() == 1
+    assert direct.collect(engine="in-memory")["rrf"].n_unique() == 1
 
 
 @given(rows=some_runs, method=st.sampled_from(UNTRAINED))
