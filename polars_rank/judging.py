@@ -16,6 +16,14 @@ from polars_rank.ranking import (
     ordinal,
     score_key,
 )
+from polars_rank.refusals import (
+    grade_of,
+    no_nulls,
+    refuse_repeats,
+    refuse_strangers,
+    refuse_swapped,
+    refusing_repeats,
+)
 from polars_rank.tables import Frame, as_lazy, like, unify_ids
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
@@ -248,9 +256,9 @@ def pieces(
     place = [*ranking, options.item]
     eager = isinstance(run, pl.DataFrame)
     if eager and not part:
-        _refuse_strangers(run_rows, grades, options.query)
+        refuse_strangers(run_rows, grades, options.query)
         if options.duplicates == "error":
-            _refuse_repeats(run_rows.select(place).collect(), "run")
+            refuse_repeats(run_rows.select(place).collect(), "run")
     if narrow:
         orders = [name for name in (options.score, options.rank) if name in run_rows.collect_schema()]
         run_rows = run_rows.select(*place, *orders)
@@ -262,130 +270,40 @@ def pieces(
     rankings = _rankings(run_rows, grades, keys, options, systems)
     matched = rankings.join(grades, on=options.query).join(ranked, on=place, how="left")
     if options.duplicates == "error" and (part or not eager):
-        matched = matched.map_batches(_refusing_repeats(place, "run"), validate_output_schema=False)
+        matched = matched.map_batches(refusing_repeats(place, "run"), validate_output_schema=False)
     return Pieces(ranking, rankings, matched, ranked, run_rows, grades)
 
 
 def _read(run: Frame, qrels: Frame, options: Judging) -> tuple[pl.LazyFrame, pl.LazyFrame, list[str]]:
     """Check both tables: the run's rows, one grade a judged item, and the names of the keys."""
     tables = {"run": as_lazy(run, "run"), "qrels": as_lazy(qrels, "qrels")}
-    _refuse_swapped(tables, options)
+    refuse_swapped(
+        *(tables[name].collect_schema().names() for name in ("run", "qrels")),
+        score=options.score,
+        rank=options.rank,
+        relevance=options.relevance,
+        order_by=options.order_by,
+    )
     tables = unify_ids(tables, [options.query, options.item])
     names = tables["run"].collect_schema().names()
     keys = list(options.keys) if options.keys is not None else ["system"] if "system" in names else []
     require_columns(names, keys, "run")
-    run_rows = _no_nulls(tables["run"], [options.query, options.item, *keys], "run")
-    graded = _no_nulls(tables["qrels"], [options.query, options.item], "qrels")
-    grades = graded.select(options.query, options.item, _grade(graded, options.relevance))
+    run_rows = no_nulls(tables["run"], [options.query, options.item, *keys], "run")
+    graded = no_nulls(tables["qrels"], [options.query, options.item], "qrels")
+    grades = graded.select(options.query, options.item, grade_of(graded, options.relevance))
     if options.drop_identical:
         different = pl.col(options.query) != pl.col(options.item)
         run_rows, grades = run_rows.filter(different), grades.filter(different)
-    return run_rows, _one_grade(grades, options), keys
+    return run_rows, _onegrade(grades, options), keys
 
 
-def _refuse_swapped(tables: dict[str, pl.LazyFrame], options: Judging) -> None:
-    run, qrels = (tables[name].collect_schema().names() for name in ("run", "qrels"))
-    orders = {options.score, options.rank}
-    if options.relevance in run:
-        swapped = not orders & set(run)
-        raise DataError(
-            f"run has a column {options.relevance!r}"
-            + (
-                f" and neither {options.score!r} nor {options.rank!r}: are run and qrels swapped?"
-                if swapped
-                else ": is it a judged table already? Give it to evaluate without qrels, or drop that column"
-            )
-        )
-    if options.relevance not in qrels and orders & set(qrels):
-        raise DataError(
-            f"qrels has no column {options.relevance!r} but {sorted(orders & set(qrels))}: "
-            "are run and qrels swapped?"
-        )
-    wanted = options.order_by and {"score": options.score, "rank": options.rank}[options.order_by]
-    if wanted:
-        require_columns(run, [wanted], "run")
-    elif not orders & set(run):
-        raise DataError(f"run has neither {options.score!r} nor {options.rank!r}; its columns are {run}")
-
-
-def _grade(qrels: pl.LazyFrame, relevance: str) -> pl.Expr:
-    dtype = qrels.collect_schema().get(relevance)
-    if dtype is None:
-        return pl.lit(1.0).alias(relevance)
-    if not (dtype.is_numeric() or isinstance(dtype, pl.Boolean | pl.Null)):
-        raise DataError(f"qrels.{relevance} has type {dtype}; grades are numbers: cast it first")
-    return pl.col(relevance).cast(pl.Float64).fill_nan(None)
-
-
-def _no_nulls(frame: pl.LazyFrame, columns: Sequence[str], table: str) -> pl.LazyFrame:
-    """Refuse null ids, batch by batch as they pass."""
-
-    def check(name: str) -> Callable[[pl.Series], pl.Series]:
-        def refuse(values: pl.Series) -> pl.Series:
-            if values.null_count():
-                raise DataError(
-                    f"{table}.{name} has a null: every row needs its {name}; drop or fill such rows"
-                )
-            return values
-
-        return refuse
-
-    schema = frame.collect_schema()
-    checked = [
-        pl.col(name).map_batches(check(name), return_dtype=schema[name], is_elementwise=True)
-        for name in columns
-    ]
-    return frame.with_columns(checked)
-
-
-def _one_grade(grades: pl.LazyFrame, options: Judging) -> pl.LazyFrame:
+def _onegrade(grades: pl.LazyFrame, options: Judging) -> pl.LazyFrame:
     judged = [options.query, options.item]
     if options.duplicates == "max":
         return grades.group_by(judged).agg(pl.col(options.relevance).max())
     if options.duplicates == "first":
         grades = grades.unique()
-    return grades.map_batches(_refusing_repeats(judged, "qrels"), validate_output_schema=False)
-
-
-def _refusing_repeats(columns: Sequence[str], table: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    def check(rows: pl.DataFrame) -> pl.DataFrame:
-        _refuse_repeats(rows.select(columns), table, rows)
-        return rows
-
-    return check
-
-
-def _refuse_repeats(keys: pl.DataFrame, table: str, rows: pl.DataFrame | None = None) -> None:
-    # Rows with one hash are cheap to look for, and nearly always there are none.
-    hashes = pl.sum_horizontal(pl.col(name).hash(seed) for seed, name in enumerate(keys.columns))
-    if keys.select(hashes.n_unique()).item() == keys.height:
-        return
-    repeated = keys.filter(keys.is_duplicated())
-    if repeated.is_empty():
-        return
-    first = repeated.row(0, named=True)
-    grades = ""
-    if table == "qrels" and rows is not None:
-        same = rows.filter(*(pl.col(name) == value for name, value in first.items()))
-        grades = f" with grades {same[:, -1].to_list()}"
-    where = ", ".join(f"{name} {value!r}" for name, value in first.items())
-    way_out = {
-        "run": "duplicates='first' keeps the best-ranked",
-        "qrels": "duplicates='max' keeps the highest grade",
-    }.get(table, "it takes one row each")
-    raise DataError(f"{table} has a row twice{grades}: {where} ({repeated.height} such rows); {way_out}")
-
-
-def _refuse_strangers(run_rows: pl.LazyFrame, grades: pl.LazyFrame, query: str) -> None:
-    """Refuse tables without a common query, showing ids of both."""
-    shared = run_rows.join(grades, on=query, how="semi").select(query).head(1)
-    examples = [frame.select(query).unique(maintain_order=True).head(3) for frame in (run_rows, grades)]
-    common, ours, theirs = pl.collect_all([shared, *examples])
-    if common.is_empty() and not ours.is_empty() and not theirs.is_empty():
-        raise DataError(
-            f"run and qrels have no query in common: the run has {ours[query].to_list()}, …; "
-            f"the qrels {theirs[query].to_list()}, …"
-        )
+    return grades.map_batches(refusing_repeats(judged, "qrels"), validate_output_schema=False)
 
 
 def _ranked(
@@ -480,7 +398,7 @@ def _with_attributes(
     if isinstance(given, pl.DataFrame | pl.LazyFrame):
         both = unify_ids({"judged": judged, "attributes": as_lazy(given, "attributes")}, [query])
         table = both["attributes"].map_batches(
-            _refusing_repeats([query], "attributes"), validate_output_schema=False
+            refusing_repeats([query], "attributes"), validate_output_schema=False
         )
         have = both["judged"].collect_schema().names()
         for name in table.collect_schema().names():
