@@ -23,7 +23,13 @@ def in_lists(gathered: Gathered, ordering: Ordering, *, scores: bool = True) -> 
     in_order = pl.col(kept).sort_by(
         pl.col("key"), item, descending=[True, ordering.ties != "item-ascending"], nulls_last=True
     )
-    lists = gathered.rows.group_by(LIST).agg(in_order).sort("query", "list")
+    grouped = [
+        rows.group_by(LIST).agg(in_order)
+        if "list" in rows.collect_schema()
+        else rows.group_by("query").agg(in_order).with_columns(list=pl.lit(number, pl.UInt32))
+        for number, rows in enumerate(gathered.rows)
+    ]
+    lists = pl.concat(grouped, how="diagonal").sort("query", "list")
     return lists.with_columns(number=pl.col("query").rle_id(), length=pl.col("item").list.len()).join(
         gathered.lists, on="list"
     )

@@ -21,12 +21,13 @@ Duplicates = Literal["first", "error"]
 class Gathered(NamedTuple):
     """Runs under each other, and what is known of each list.
 
-    `rows` has `list, query, item, score, given, key`: `list` counts from 0 in the lists' order, `given` is
-    the rank where rank orders, and `key` is what orders: higher is better, null is last. `lists` has
+    `rows` has `query, item, score, given, key`: `given` is the rank where rank orders, and `key` is what
+    orders: higher is better, null is last. It holds a frame a list, or one frame with a column `list`,
+    which counts from 0 in the lists' order. `lists` has
     `list, system, weight, by_rank, systems, total_weight`; `by_rank` here tells whether rank orders any.
     """
 
-    rows: pl.LazyFrame
+    rows: Sequence[pl.LazyFrame]
     lists: pl.LazyFrame
     by_rank: bool
 
@@ -97,11 +98,11 @@ def _from_frames(
     }
     lazy = unify_ids(lazy, [columns.query, columns.item])
     parts, by_rank = [], []
-    for place, (name, frame) in enumerate(lazy.items()):
+    for name, frame in lazy.items():
         by, ordered = _orders(frame, f"runs[{name!r}]", ordering, columns)
-        parts.append(frame.select(pl.lit(place, pl.UInt32).alias("list"), *ordered))
+        parts.append(frame.select(ordered))
         by_rank.append(by == "rank")
-    return Gathered(pl.concat(parts), _about(list(frames), resolved, by_rank), any(by_rank))
+    return Gathered(parts, _about(list(frames), resolved, by_rank), any(by_rank))
 
 
 def _from_long(
@@ -152,7 +153,7 @@ def _from_long(
         return_dtype=pl.Boolean,
         is_elementwise=True,
     )
-    return Gathered(frame.filter(known).select(position.alias("list"), *ordered), lists, by == "rank")
+    return Gathered([frame.filter(known).select(position.alias("list"), *ordered)], lists, by == "rank")
 
 
 def _about(systems: Sequence[str], weights: Sequence[float], by_rank: Sequence[bool]) -> pl.LazyFrame:
