@@ -15,6 +15,7 @@ from polars_rank.evaluation import evaluate, summarize
 from polars_rank.intervals import SummaryInterval
 from polars_rank.measures.rows import number, relevant, returned
 from polars_rank.pairing import as_list, measure_columns
+from polars_rank.report import higher_is_better
 from polars_rank.tables import Frame, as_lazy, like
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ CUTOFFS = (1, 3, 5, 10, 20, 50, 100)
 MOST_BARS = 1000
 
 _GAINED, _LOST, _INK, _FAINT = "#1f6fb2", "#c4561a", "#2b2f36", "#8a919c"
-_LEVELS = range(11)
+RECALL_LEVELS = [f"{tenths / 10}" for tenths in range(11)]
 
 
 def precision_recall(
@@ -76,8 +77,31 @@ def precision_recall(
     >>> precision_recall(judged, keys=[])["precision"].round(2).to_list()
     [1.0, 1.0, 1.0, 1.0, 0.67, 0.67, 0.67, 0.0, 0.0, 0.0, 0.0]
     """
-    rows = as_lazy(judged, "judged")
-    ranking: list[str] = [*keys, query]
+    per_query = interpolated_precision(
+        as_lazy(judged, "judged"),
+        min_relevance=min_relevance,
+        ranking=[*keys, query],
+        rank=rank,
+        relevance=relevance,
+    )
+    curves = (
+        per_query.group_by(*keys, pl.lit(0).alias("_one"))
+        .agg(pl.col(RECALL_LEVELS).mean())
+        .unpivot(RECALL_LEVELS, index=list(keys), variable_name="recall", value_name="precision")
+        .with_columns(pl.col("recall").cast(pl.Float64))
+    )
+    return like(judged, curves.sort(*keys, "recall"))
+
+
+def interpolated_precision(
+    rows: pl.LazyFrame,
+    *,
+    ranking: Sequence[str] = ("system", "query"),
+    min_relevance: float = 1,
+    rank: str = "rank",
+    relevance: str = "relevance",
+) -> pl.LazyFrame:
+    """Give one row a ranking, and a column a level of recall: the curves before they are averaged."""
     require_columns(rows.collect_schema().names(), [*ranking, rank, relevance], "judged")
     r = number(rank)
     found = rows.filter(relevant(number(relevance), min_relevance)).select(
@@ -88,18 +112,13 @@ def precision_recall(
     )
     place = pl.col("_place")
     best = [
-        (place / pl.col("_rank")).filter(place * 10 >= level * pl.col("_total")).max().alias(f"{level / 10}")
-        for level in _LEVELS
+        # In whole numbers: a tenth has no exact float.
+        (place / pl.col("_rank")).filter(place * 10 >= tenths * pl.col("_total")).max().alias(name)
+        for tenths, name in enumerate(RECALL_LEVELS)
     ]
-    names = [f"{level / 10}" for level in _LEVELS]
-    per_query = rows.select(ranking).unique().join(found.group_by(ranking).agg(best), on=ranking, how="left")
-    curves = (
-        per_query.group_by(*keys, pl.lit(0).alias("_one"))
-        .agg(pl.col(names).fill_null(0.0).mean())
-        .unpivot(names, index=list(keys), variable_name="recall", value_name="precision")
-        .with_columns(pl.col("recall").cast(pl.Float64))
-    )
-    return like(judged, curves.sort(*keys, "recall"))
+    rankings = rows.select(ranking).unique()
+    found = rankings.join(found.group_by(ranking).agg(best), on=ranking, how="left")
+    return found.with_columns(pl.col(RECALL_LEVELS).fill_null(0.0))
 
 
 def by_cutoff(
@@ -202,10 +221,11 @@ def differences_chart(per_query: Frame, baseline: object, system: object, measur
     table = table.drop_nulls("gain").with_row_index("place")
     shown = table.gather_every(-(-len(table) // MOST_BARS)) if len(table) > MOST_BARS else table
     counts = {
-        "gain": (table["gain"] > 0).sum(),
+        "higher": (table["gain"] > 0).sum(),
         "equal": (table["gain"] == 0).sum(),
-        "lose": (table["gain"] < 0).sum(),
+        "lower": (table["gain"] < 0).sum(),
     }
+    up, down = _colours(measure)
     title = alt.TitleParams(
         f"{_plain(system)} less {_plain(baseline)}: {measure} by query",
         subtitle=", ".join(f"{count:,} {word}" for word, count in counts.items()),
@@ -227,7 +247,7 @@ def differences_chart(per_query: Frame, baseline: object, system: object, measur
         x2=alt.X2(field="end"),
         y=y,
         y2=alt.Y2(datum=0),
-        color=alt.when(alt.datum.gain > 0).then(alt.value(_GAINED)).otherwise(alt.value(_LOST)),
+        color=alt.when("datum.gain > 0").then(alt.value(up)).otherwise(alt.value(down)),
     )
     line = zero.encode(y=alt.Y(field="zero", type="quantitative"))
     return _styled(alt.LayerChart(layer=[marks, line], title=title))
@@ -262,12 +282,13 @@ def slices_chart(
     table = compared.pipe(_text, "system").with_columns(
         slice=pl.format("{} ({} queries)", pl.concat_str(parts, separator=", "), "n")
     )
+    up, down = _colours(measure)
     base = alt.Chart(width=190, height=alt.Step(22)).encode(
         y=alt.Y(field="system", type="nominal", title=None, sort=None),
         color=alt.when("datum.low > 0")
-        .then(alt.value(_GAINED))
+        .then(alt.value(up))
         .when("datum.high < 0")
-        .then(alt.value(_LOST))
+        .then(alt.value(down))
         .otherwise(alt.value(_FAINT)),
     )
     zero = alt.Chart().mark_rule(color=_INK).encode(x=alt.datum(0))
@@ -304,6 +325,11 @@ def _lines(table: pl.DataFrame, x: tuple[str, str, Mapping[str, Any]], y: tuple[
     )
     points = base.mark_point(filled=True, size=35, opacity=1)
     return _styled(alt.LayerChart(layer=[base.mark_line(strokeWidth=2), points]))
+
+
+def _colours(measure: str) -> tuple[str, str]:
+    """Give the colours of a higher and of a lower value: blue is better."""
+    return (_GAINED, _LOST) if higher_is_better(measure) else (_LOST, _GAINED)
 
 
 def _values(table: pl.DataFrame) -> alt.InlineData:

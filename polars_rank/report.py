@@ -75,9 +75,9 @@ def standings(
         One row a measure and system, in order of measures, then of the first measure's values, best
         first: `measure`, `system`, `letter` (a for the best), `value`, `low`, `high`, `n`, `best` (Boolean:
         nobody's value is better), `beats` (letters of the systems that it is significantly better than; a
-        baseline alone if there is one); with a baseline `beaten` (Boolean:
-        significantly worse), `difference`, `difference_low`, `difference_high`, `p` (corrected), `wins`, `ties`, `losses`, all null for
-        the baseline itself. A win is a better value, where lower is better a lower one.
+        baseline alone if there is one). With a baseline also `beaten` (Boolean: significantly worse),
+        `difference`, `difference_low`, `difference_high`, `p` (corrected), `wins`, `ties`, `losses`, all
+        null for the baseline itself. A win is a better value, where lower is better a lower one.
 
     Raises
     ------
