@@ -1,194 +1,224 @@
-"""The command ``polars-rank``: evaluate, fuse and check runs in files; list measures; print macros."""
+"""The command ``polars-rank``: files in, tables and runs out."""
 
 import os
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import polars as pl
 from cyclopts import App, CycloptsError, Parameter
 
 import polars_rank as rank
 from polars_rank import scanning
-from polars_rank.formats import replace_file
-from polars_rank.judging import Duplicates, Queries
-from polars_rank.printing import TextFormat, as_text
-from polars_rank.ranking import OrderBy, ScoreType, Ties
-from polars_rank.sql import init_text
-
-Measures = Annotated[list[str] | None, Parameter(name=["--measure", "-m"], negative="")]
-Output = Annotated[Path | None, Parameter(name=["--output", "-o"])]
-Columns = Annotated[list[str] | None, Parameter(negative="", consume_multiple=True)]
-
-DEFAULT = ["nDCG@10", "AP", "RR", "P@10", "R@100"]
-NOTED = (
-    "query in run only",
-    "query in qrels only",
-    "queries in common, but no item",
-    "score null or NaN",
-    "grade null or NaN",
-    "no grade reaches min_relevance",
+from polars_rank.catalogue import parse
+from polars_rank.formats import Format, replace_file
+from polars_rank.notes import (
+    WATCHED,
+    number_notes,
+    query_notes,
+    run_facts,
+    strangers,
+    unjudged_note,
+    valueless_note,
 )
-ROWS_LOOKED_AT = 5_000_000
+from polars_rank.printing import TextFormat, as_text
+from polars_rank.ranking import OrderBy, Ties
+from polars_rank.run_files import RunFile, loaded, read_runs
+from polars_rank.shell_arguments import (
+    JUDGING,
+    READING,
+    Fields,
+    Judging,
+    Output,
+    Reading,
+    Switch,
+    columns_of,
+    in_shell,
+    weights_of,
+)
+from polars_rank.sql import init_text
+from polars_rank.tables import unify_ids
 
-app = App(name="polars-rank", help="Evaluate rankings where the data lives.", version=rank.__version__)
+DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
+SUFFIXES: dict[str, TextFormat] = {".csv": "csv", ".json": "json", ".md": "markdown"}
+
+app = App(
+    name="polars-rank",
+    help="Score, check and fuse rankings. Results go to standard output, notes and errors to standard error.",
+    help_format="markdown",
+    help_epilogue="Exit codes: 0; 1 if the data is at fault; 2 if the command is.",
+    version=rank.__version__,
+    default_parameter=Parameter(negative=()),
+)
 
 
-@app.command
+@app.command(usage="Usage: polars-rank evaluate QRELS RUN... [OPTIONS]")
 def evaluate(
-    qrels: Path | None = None,
-    *runs: Path,
-    measure: Measures = None,
-    per_query: bool = False,
-    format: TextFormat = "table",  # noqa: A002 - no other word is as plain
-    output: Output = None,
-    example: bool = False,
-    order_by: OrderBy | None = None,
-    distances: bool = False,
-    ties: Ties = "item-descending",
-    score_dtype: ScoreType = "float64",
-    rank_base: Literal[0, 1] = 1,
-    queries: Queries = "qrels",
-    duplicates: Duplicates = "error",
-    judged_only: bool = False,
-    drop_identical: bool = False,
-    depth: int | None = None,
-    columns: Columns = None,
-    comments: bool = False,
+    qrels: str | None = None,
+    /,
+    *runs: str,
+    measure: Annotated[list[str] | None, Parameter(name=["--measure", "-m"])] = None,
+    per_query: Switch = False,
+    by: list[str] | None = None,
+    example: Switch = False,
     convention: str | None = None,
+    format: TextFormat | None = None,  # noqa: A002 - no other word is as plain
+    output: Output = None,
+    judging: Judging = JUDGING,
+    reading: Reading = READING,
 ) -> None:
-    """Score runs against judgements: a row a system, or a row a query.
+    """Score runs against judgements: a row a system, a column a measure.
+
+    Files may be TREC text, tsv, CSV, JSON lines or Parquet, told by their content, gzipped or not. A system
+    is called by its tag, or by its file where it has none or files share one.
 
     Parameters
     ----------
     qrels
-        Judgements: TREC, BEIR tsv, CSV, JSON lines or Parquet, told by the content.
+        Judgements.
     runs
-        Runs, in the same formats; each is a system.
+        What systems returned.
     measure
-        A measure, such as nDCG@10, map or precision@10-l2; may be repeated.
+        A measure, such as nDCG@10, map or "AP(rel=2)@100"; may be repeated. `polars-rank list` shows all.
+        Default: nDCG@10, AP, RR, P@10, R@100.
     per_query
-        Give a row a query instead of means.
-    format
-        How to print.
-    output
-        File to write, instead of printing.
+        Give a row a system and query instead of means.
+    by
+        Column of the run that describes the query, such as locale: a row for each value; may be repeated.
     example
-        Take the bundled collection; no files are needed.
+        Take the bundled collection; no files are needed. --by kind and --by length slice it.
+    convention
+        A program, such as ranx, that decides what an ambiguous name means.
+    format
+        How to print: table (default) and markdown are rounded, csv and json hold every digit.
+    output
+        File to write, instead of printing; .csv, .json and .md tell the format.
+    """
+    names = _measures(measure or DEFAULT_MEASURES, convention)
+    grades, files = _example(qrels) if example else _tables(qrels, runs, reading)
+    options = {**judging.options(), "by": by or [], "convention": convention}
+    options["attributes"] = [name for name in options["by"] if name not in options["keys"]]
+    wanted = list(dict.fromkeys([*names, *WATCHED]))
+    said, facts, parts = [], [], []
+    for file in files:
+        with _naming(file.path, among=len(files)), _progress(file.path):
+            run: Any = loaded(file.rows)
+            facts.append(run_facts(run, grades))
+            said += strangers(facts[-1], run, grades)
+            parts.append(rank.evaluate(run, wanted, qrels=grades, **options).lazy().collect())
+    groups = list(dict.fromkeys(["system", *options["by"]]))
+    ranking = list(dict.fromkeys(["query", *options["keys"], *options["by"]]))
+    scores = pl.concat(parts, how="vertical_relaxed").sort("query", *options["keys"])
+    known, judged = pl.concat(facts).sort("system"), grades["query"].n_unique()
+    said += query_notes(known, judged, judging.queries) + number_notes(known) + unjudged_note(scores)
+    scores = scores.select(*ranking, *names)
+    summary = rank.summarize(scores, by=groups, measures=names, convention=convention)
+    _say(said + valueless_note(summary))
+    table = scores if per_query else _wide(summary, groups, names)
+    _put(_whole_counts(table, names, convention), format, output)
+
+
+@app.command(usage="Usage: polars-rank fuse RUN RUN... [OPTIONS]")
+def fuse(
+    *runs: str,
+    output: Output = None,
+    method: str = "rrf",
+    k: Annotated[float, Parameter(name=["--k", "-k"])] = 60,
+    weights: Fields = None,
+    normalize: str | None = None,
+    order_by: OrderBy | None = None,
+    distances: Switch = False,
+    ties: Ties = "item-descending",
+    rank_base: Literal[0, 1] = 1,
+    duplicates: Literal["first", "error"] = "first",
+    format: Format | None = None,  # noqa: A002 - no other word is as plain
+    columns: Fields = None,
+    comments: Switch = False,
+) -> None:
+    """Fuse runs into one, query by query.
+
+    Equal fused scores stand in the order in which items first come. The ranks of the run that is written
+    keep it: evaluate it with --order-by rank.
+
+    Parameters
+    ----------
+    runs
+        What systems returned; a file may hold several.
+    output
+        Run to write, instead of printing TREC text. Its name tells the format: .csv, .tsv, .jsonl, .parquet,
+        else TREC text; .gz packs it.
+    method
+        rrf, isr, borda, condorcet, comb_sum, comb_mnz, dbsf and more, as in help(polars_rank.fuse).
+    k
+        What rrf adds to each rank.
+    weights
+        A number for each system, in their order (2,1) or by name (bm25=2,dense=1).
+    normalize
+        One scale for the scores before they are added: min_max, max, sum, zscore, rank, borda and more.
     order_by
         score or rank; default: the score if there is one.
     distances
         A low score is good.
     ties
-        Order of equal scores; item-descending is trec_eval's.
-    score_dtype
-        float32 narrows the scores as trec_eval 9 does.
+        Order of equal scores within a run.
     rank_base
         0 for ranks that count from 0.
-    queries
-        Which queries count; qrels: every judged one, a missing one scores 0.
     duplicates
-        What an item twice in a ranking, or twice judged, does.
-    judged_only
-        Rank the judged items alone.
-    drop_identical
-        Leave out items whose id is the query's.
-    depth
-        Keep the top of each ranking only.
+        An item that a system returned twice: first counts its best rank; or error.
+    format
+        Overrules the name.
     columns
-        Fields of runs without a header: --columns query item rank.
+        The fields of a file without a header (query,item,score), or what its header calls them
+        (query=topic,item=url).
     comments
         Pass over lines that begin with #.
-    convention
-        A program, such as ranx, that decides ambiguous names.
     """
-    judging = {
-        "order_by": order_by,
-        "descending": not distances,
-        "ties": ties,
-        "score_dtype": score_dtype,
-        "rank_base": rank_base,
-        "queries": queries,
-        "duplicates": duplicates,
-        "judged_only": judged_only,
-        "drop_identical": drop_identical,
-        "depth": depth,
+    systems = {
+        system: file.rows.filter(pl.col("system").eq_missing(pl.lit(system)))
+        for file in read_runs(runs, columns=columns_of(columns), comments=comments)
+        for system in file.systems
     }
-    measures = measure or DEFAULT
-    for name in measures:
-        rank.to_sql(name.replace("judged_only=True", ""), convention=convention)
-    judgements, systems = _tables(qrels, runs, example, columns, comments)
-    scored = []
-    for name, run in systems:
-        _note(name, run, judgements)
-        with _progress(name):
-            plan = rank.evaluate(
-                run,
-                measures,
-                qrels=judgements,
-                keys=["system"],
-                convention=convention,
-                **judging,  # type: ignore[arg-type]
-            )
-            scored.append(plan.collect())
-    values = pl.concat(scored).select("system", "query", *measures)
-    if not per_query:
-        values = _means(values, measures, convention)
-    _write(as_text(values, format), output)
+    if len(systems) < 2:
+        raise ValueError(f"fuse takes two runs or more, got {len(systems)}")
+    fused = rank.fuse(
+        systems,
+        method,
+        k=k,
+        weights=weights_of(weights),
+        normalize=normalize,
+        order_by=order_by,
+        descending=not distances,
+        ties=ties,
+        rank_base=rank_base,
+        duplicates=duplicates,
+    )
+    if output is not None:
+        rank.write_run(fused, output, format=format, system=method)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        written = Path(folder, "run")
+        rank.write_run(fused, written, format=format, system=method)
+        _print(written.read_bytes())
 
 
-@app.command
-def fuse(
-    *runs: Path,
-    method: str = "rrf",
-    k: Annotated[float, Parameter(name=["--k", "-k"])] = 60,
-    weights: Annotated[list[float] | None, Parameter(negative="", consume_multiple=True)] = None,
-    normalize: str | None = None,
-    output: Annotated[Path, Parameter(name=["--output", "-o"])],
-    columns: Columns = None,
-    comments: bool = False,
-) -> None:
-    """Fuse runs into one, and write it as a run; the format is told by the name.
-
-    Parameters
-    ----------
-    runs
-        Two runs or more.
-    method
-        rrf, comb_sum, borda, ...
-    k
-        Constant of rrf.
-    weights
-        One a run, in their order.
-    normalize
-        Normalisation of the scores: min_max, zscore, ...
-    output
-        File to write: .parquet, .csv, .jsonl, .tsv, else TREC; .gz packs it.
-    columns
-        Fields of runs without a header.
-    comments
-        Pass over lines that begin with #.
-    """
-    if len(runs) < 2:
-        raise ValueError(f"fuse takes two runs or more, got {len(runs)}")
-    tables = {str(path): rank.read_run(path, columns=columns, comments=comments) for path in runs}
-    fused = rank.fuse(tables, method=method, k=k, weights=weights, normalize=normalize)
-    rank.write_run(fused.collect(), output, system=method)
-
-
-@app.command
+@app.command(usage="Usage: polars-rank check QRELS RUN... [OPTIONS]")
 def check(
-    qrels: Path,
-    *runs: Path,
+    qrels: str,
+    /,
+    *runs: str,
     k: Annotated[int, Parameter(name=["--k", "-k"])] = 10,
-    format: TextFormat = "table",  # noqa: A002 - no other word is as plain
+    min_relevance: float = 1,
+    max_relevance: float = 4,
+    distances: Switch = False,
+    keys: list[str] | None = None,
+    format: TextFormat | None = None,  # noqa: A002 - no other word is as plain
     output: Output = None,
-    columns: Columns = None,
-    comments: bool = False,
+    reading: Reading = READING,
 ) -> None:
-    """Look for what is legal in runs and qrels but seldom meant.
+    """Look for what is legal in runs and qrels but seldom meant: a row a run and finding.
 
     Parameters
     ----------
@@ -198,116 +228,163 @@ def check(
         Runs to hold against them.
     k
         Cutoff that ties and unjudged items are looked for at.
+    min_relevance
+        The least grade that is relevant.
+    max_relevance
+        The highest grade that is expected.
+    distances
+        A low score is good.
+    keys
+        Column, such as day, that tells rankings of a query apart, beside the system; may be repeated.
     format
-        How to print.
+        How to print: table (default), csv, json or markdown.
     output
-        File to write, instead of printing.
-    columns
-        Fields of runs without a header.
-    comments
-        Pass over lines that begin with #.
+        File to write, instead of printing; .csv, .json and .md tell the format.
     """
-    judgements, systems = _tables(qrels, runs, False, columns, comments)
-    found = [
-        rank.check(run, judgements, keys=["system"], k=k).collect().with_columns(system=pl.lit(name))
-        for name, run in systems
-    ]
-    listed = pl.concat(found)
-    _write(as_text(listed.select("system", "finding", "count", "examples"), format), output)
+    grades, files = _tables(qrels, runs, reading, same_ids=False)
+    found = pl.concat(
+        rank.check(
+            file.rows,
+            grades,
+            keys=["system", *(keys or [])],
+            k=k,
+            min_relevance=min_relevance,
+            max_relevance=max_relevance,
+            descending=not distances,
+        )
+        .select(pl.lit(file.path).alias("run"), pl.all())
+        .collect()
+        for file in files
+    )
+    if found.is_empty():
+        _say(["nothing was found"])
+    _put(found, format, output)
 
 
 @app.command(name="list")
-def list_measures(format: TextFormat = "table", output: Output = None) -> None:  # noqa: A002
-    """List the measures, with their ranges and their names elsewhere.
+def list_measures(
+    *,
+    format: TextFormat | None = None,  # noqa: A002 - no other word is as plain
+    output: Output = None,
+) -> None:
+    """List the measures, with their options, ranges and names elsewhere.
 
     Parameters
     ----------
     format
-        How to print.
+        How to print: table (default), csv, json or markdown.
     output
-        File to write, instead of printing.
+        File to write, instead of printing; .csv, .json and .md tell the format.
     """
     rows = [
         {
             "measure": measure.name,
             "summary": (measure.function.__doc__ or "").partition("\n")[0],
-            "range": f"{measure.bounds[0]:g} to {measure.bounds[1]:g}",
+            "range": " to ".join(f"{bound:g}" for bound in measure.bounds),
             "over queries": measure.aggregate,
+            "options": ", ".join(f"{name}={default}" for name, default in measure.options.items()),
             "elsewhere": "; ".join(
                 f"{program}: {', '.join(names)}" for program, names in measure.names.items()
             ),
         }
         for measure in rank.MEASURES.values()
     ]
-    _write(as_text(pl.DataFrame(rows), format), output)
+    _put(pl.DataFrame(rows), format, output)
 
 
 @app.command
-def sql(*measures: str, output: Output = None) -> None:
-    """Print the macros, for ``duckdb -init``; with measures, print their macro calls instead.
+def sql(*measures: str, convention: str | None = None, output: Output = None) -> None:
+    """Print the macros, for duckdb -init; with measures, print their macro calls instead.
 
     Parameters
     ----------
     measures
         Names such as nDCG@10.
+    convention
+        A program, such as ranx, that decides what an ambiguous name means.
     output
         File to write, instead of printing.
     """
-    text = "\n".join(map(rank.to_sql, measures)) + "\n" if measures else init_text()
-    _write(text, output)
+    calls = [rank.to_sql(name, convention=convention) for name in measures]
+    _write("".join(f"{call}\n" for call in calls) or init_text(), output)
+
+
+# Arguments
+
+
+def _measures(given: Sequence[str], convention: str | None) -> list[str]:
+    for name in given:
+        columns = parse(name, convention=convention).measure.columns
+        if not set(columns) <= {"rank", "relevance"}:
+            raise ValueError(f"measure {name!r} takes the columns {columns}, which a ranking has not")
+    return list(given)
 
 
 def _tables(
-    qrels: Path | None, runs: Sequence[Path], example: bool, columns: list[str] | None, comments: bool
-) -> tuple[pl.LazyFrame, list[tuple[str, pl.LazyFrame]]]:
-    if example:
-        if qrels is not None:
-            raise ValueError("--example takes the bundled collection; leave the files out")
-        bundled = rank.example()
-        run = bundled.run.lazy()
-        names = bundled.run["system"].unique().sort()
-        return bundled.qrels.lazy(), [(name, run.filter(system=name)) for name in names]
+    qrels: str | None, runs: Sequence[str], reading: Reading, *, same_ids: bool = True
+) -> tuple[pl.DataFrame, list[RunFile]]:
     if qrels is None or not runs:
-        raise ValueError("name the qrels and at least one run, or use --example")
-    judgements = rank.read_qrels(qrels, comments=comments)
-    return judgements, _named(
-        {path: rank.read_run(path, columns=columns, comments=comments) for path in runs}
-    )
+        raise ValueError("name the qrels and at least one run" + ("" if qrels else ", or use --example"))
+    if qrels in runs:
+        raise ValueError(f"{qrels} is given as qrels and as a run")
+    try:
+        grades = rank.read_qrels(qrels, columns=columns_of(reading.qrels_columns), comments=reading.comments)
+    except ValueError as error:
+        raise type(error)(str(error).replace("columns=", "qrels_columns=")) from error
+    files = read_runs(runs, columns=columns_of(reading.columns), comments=reading.comments)
+    if same_ids:
+        tables = unify_ids({qrels: grades, **{file.path: file.rows for file in files}}, ["query", "item"])
+        grades, files = tables[qrels], [file._replace(rows=tables[file.path]) for file in files]
+    return grades.collect(), files
 
 
-def _named(runs: dict[Path, pl.LazyFrame]) -> list[tuple[str, pl.LazyFrame]]:
-    """Name each file's systems by their tags where these tell all apart, else by the file's name."""
-    tags = {
-        path: run.select(pl.col("system").unique()).collect()["system"].to_list()
-        if "system" in run.collect_schema()
-        else [path.stem]
-        for path, run in runs.items()
-    }
-    every = [tag for found in tags.values() for tag in found]
-    named = []
-    for path, run in runs.items():
-        if len(set(every)) == len(every) and "system" in run.collect_schema():
-            named += [(str(tag), run.filter(pl.col("system") == tag)) for tag in sorted(tags[path])]
-        else:
-            name = path.stem if [p.stem for p in runs].count(path.stem) == 1 else str(path)
-            named.append((name, run.with_columns(system=pl.lit(name))))
-    return named
+def _example(qrels: str | None) -> tuple[pl.DataFrame, list[RunFile]]:
+    if qrels is not None:
+        raise ValueError("--example takes the bundled collection; leave the files out")
+    run, grades, queries, _ = rank.example()
+    rows = run.join(queries, on="query", how="left")
+    return grades, [RunFile("the bundled run", rows.lazy(), run["system"].unique().to_list())]
 
 
-def _note(name: str, run: pl.LazyFrame, judgements: pl.LazyFrame) -> None:
-    """Say on stderr what is skipped or missing; a run too large to look at twice is let be."""
-    if run.select(pl.len()).collect().item() > ROWS_LOOKED_AT:
+# Results
+
+
+def _wide(summary: pl.DataFrame, groups: Sequence[str], names: Sequence[str]) -> pl.DataFrame:
+    """Lay out one row a group, with its number of rankings and a column a measure."""
+    queries = summary.group_by(groups).agg(queries=(pl.col("n") + pl.col("missing")).max())
+    values = summary.pivot(on="measure", on_columns=list(names), index=list(groups), values="value")
+    return queries.join(values, on=groups, nulls_equal=True).select(*groups, "queries", *names).sort(groups)
+
+
+def _whole_counts(table: pl.DataFrame, names: Sequence[str], convention: str | None) -> pl.DataFrame:
+    counts = [name for name in names if parse(name, convention=convention).measure.aggregate == "sum"]
+    whole = [name for name in counts if (table[name] % 1 == 0).all()]
+    return table.with_columns(pl.col(whole).cast(pl.Int64))
+
+
+def _put(table: pl.DataFrame, chosen: TextFormat | None, output: str | None) -> None:
+    told = SUFFIXES.get(Path(output or "").suffix.lower(), "table")
+    _write(as_text(table, chosen or told), output)
+
+
+def _write(text: str, output: str | None) -> None:
+    if output is None:
+        _print(text.encode())
         return
-    findings = rank.check(run, judgements, keys=["system"]).collect()
-    shown = dict(findings.select("finding", pl.col("examples").list.join(", ")).iter_rows())
-    if "no query in common" in shown:
-        raise rank.DataError(
-            f"{name} and the qrels have no query in common: the run has {shown['query in run only']}, …; "
-            f"the qrels {shown['query in qrels only']}, …"
-        )
-    for finding, count, examples in findings.iter_rows():
-        if finding in NOTED:
-            print(f"polars-rank: note: {name}: {finding}: {count} ({'; '.join(examples)})", file=sys.stderr)
+    with replace_file(output) as temporary:
+        Path(temporary).write_bytes(text.encode())
+
+
+def _print(data: bytes) -> None:
+    """Write to standard output; bytes, since ids are UTF-8 whatever the terminal's encoding."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def _say(notes: Sequence[str]) -> None:
+    for note in notes:
+        print(f"polars-rank: note: {note}", file=sys.stderr)
 
 
 @contextmanager
@@ -328,43 +405,46 @@ def _progress(name: str) -> Iterator[None]:
             scanning.PROGRESS.reset(token)
 
 
-def _means(values: pl.DataFrame, measures: Sequence[str], convention: str | None) -> pl.DataFrame:
-    summary = rank.summarize(values, by=["system"], measures=measures, convention=convention)
-    counts = values.group_by("system").agg(pl.len().alias("queries"))
-    wide = summary.pivot(on="measure", on_columns=list(measures), index="system", values="value")
-    return wide.join(counts, on="system").select("system", "queries", *measures).sort("system")
+@contextmanager
+def _naming(path: str, *, among: int) -> Iterator[None]:
+    """Say which of several runs is at fault."""
+    try:
+        yield
+    except rank.DataError as error:
+        raise rank.DataError(f"{path}: {error}" if among > 1 else str(error)) from error
 
 
-def _write(text: str, output: Path | None) -> None:
-    if output is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-        return
-    with replace_file(output) as path:
-        Path(path).write_text(text, encoding="utf-8")
+# Errors
+
+
+def _fail(error: Exception) -> int:
+    """Say what is wrong in one line, and give the exit code."""
+    wrong_use = not isinstance(error, rank.DataError | pl.exceptions.PolarsError | OSError)
+    message = str(error)
+    if isinstance(error, CycloptsError):
+        message += " See polars-rank --help"
+    elif isinstance(error, OSError):
+        wrong_use = isinstance(error, FileNotFoundError | IsADirectoryError)
+        if error.filename and error.strerror:
+            message = f"{error.filename}: {error.strerror}"
+    else:
+        message = in_shell(message)
+    # What Polars adds below is the plan that the message came from.
+    print(f"polars-rank: {message.strip().splitlines()[0]}", file=sys.stderr)
+    return 2 if wrong_use else 1
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command: exit 0; 2 for wrong use; 1 for bad data."""
+    """Run the command, and exit: 0; 2 for wrong use; 1 for bad data."""
+    given, code = sys.argv[1:] if arguments is None else arguments, 0
     try:
-        app(arguments, exit_on_error=False, print_error=False)
-    except rank.DataError as error:
-        _fail(error, 1)
-    except (CycloptsError, ValueError, TypeError, OSError, ModuleNotFoundError) as error:
-        if isinstance(error, BrokenPipeError):
-            # Nobody reads on, as in `| head`; what Python flushes at its end must find an open file.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(0)
-        _fail(error, 2)
+        app(given, exit_on_error=False, print_error=False, result_action="return_none")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Nobody reads on, as in `| head`; what Python flushes at its end must find an open file.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
-        sys.exit(130)
-
-
-def _fail(error: Exception, code: int) -> None:
-    # What Polars adds to a refusal of ours, about the expression it came from, helps nobody.
-    told = str(error).partition("\n\nThis error occurred")[0].strip()
-    print(f"polars-rank: {told}", file=sys.stderr)
+        code = 130
+    except (CycloptsError, pl.exceptions.PolarsError, OSError, ValueError, TypeError) as error:
+        code = _fail(error)
     sys.exit(code)
-
-
-# Commands

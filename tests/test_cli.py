@@ -92,18 +92,10 @@ def test_values_of_queries_in_full(capsys, files):
     assert got["nDCG@2"].to_list() == pytest.approx([1 / math.log2(3), 1], abs=1e-15)
 
 
-def test_what_is_missing_is_said(capsys, files):
-    _, _, said = run(capsys, "evaluate", files["qrels"], files["two.run"])
-    assert said == ""
-    with open(files["two.run"], "a") as file:
-        file.write("t9 Q0 x 1 7 two\n")
-    _, _, said = run(capsys, "evaluate", files["qrels"], files["two.run"])
-    assert "note: two: query in run only: 1 (query t9)" in said
-
-
 def test_the_bundled_collection_needs_no_files(capsys):
     code, out, said = run(capsys, "evaluate", "--example", "-m", "nDCG@10", "--format", "markdown")
-    assert (code, said) == (0, "")
+    assert code == 0
+    assert said.startswith("polars-rank: note: unjudged items in the top 10 count as not relevant: bm25 ")
     collection = rank.example()
     means = rank.summarize(rank.evaluate(collection.run, "nDCG@10", qrels=collection.qrels))
     for system, value in means.select("system", "value").rows():
@@ -220,4 +212,4 @@ def test_ids_stay_the_text_they_are(capsys, tmp_path):
         "--format",
         "csv",
     )
-    assert pl.read_csv(out.encode(), infer_schema=False).rows() == [("x", "007", "0.5")]
+    assert pl.read_csv(out.encode(), infer_schema=False).rows() == [("007", "x", "0.5")]

@@ -1,0 +1,108 @@
+"""What a reader of scores should know: what was left out, what counts as empty, what was never judged."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from polars_rank.errors import DataError
+from polars_rank.judging import Queries
+from polars_rank.tables import Frame, as_lazy
+
+WATCHED = ("judged_share@10", "num_returned")
+"""The measures that `unjudged_note` reads."""
+
+
+def run_facts(run: Frame, qrels: Frame) -> pl.DataFrame:
+    """Count, for each system: judged queries that it has, other queries, judged items, missing numbers."""
+    rows, grades = as_lazy(run, "run"), as_lazy(qrels, "qrels")
+    judged = grades.select("query").unique().with_columns(judged=True)
+    asked = rows.select("system", "query").unique().join(judged, on="query", how="left")
+    known = pl.col("judged").fill_null(False)
+    by = "score" if "score" in rows.collect_schema() else "rank"
+    number = pl.col(by).cast(pl.Float64)
+    missing = rows.group_by("system").agg(missing=(number.is_null() | number.is_nan()).sum())
+    found = rows.join(grades, on=["query", "item"], how="semi").group_by("system").agg(found=pl.len())
+    return (
+        asked.group_by("system")
+        .agg(both=known.sum(), run_only=(~known).sum())
+        .join(missing, on="system", how="left")
+        .join(found, on="system", how="left")
+        .with_columns(pl.col("found").fill_null(0), ordered_by=pl.lit(by))
+        .sort("system")
+        .collect(engine="streaming")
+    )
+
+
+def strangers(facts: pl.DataFrame, run: Frame, qrels: Frame) -> list[str]:
+    """Refuse a run without a judged query; tell of systems without a judged item. Both with examples."""
+    if facts["both"].sum() == 0 and not facts.is_empty():
+        ours, theirs = _examples(run, "query"), _examples(qrels, "query")
+        raise DataError(f"run and qrels have no query in common: the run has {ours}; the qrels {theirs}")
+    systems = facts.filter(pl.col("found") == 0, pl.col("both") > 0)["system"].to_list()
+    if not systems:
+        return []
+    ours, theirs = _examples(run, "item"), _examples(qrels, "item")
+    return [
+        f"no item that {_some(systems)} returned is judged, so nothing counts as found: "
+        f"the run has {ours}; the qrels {theirs}"
+    ]
+
+
+def _examples(frame: Frame, column: str) -> str:
+    values = as_lazy(frame, "table").select(column).unique(maintain_order=True).head(3).collect()
+    return ", ".join(map(repr, values.to_series().to_list())) + ", …"
+
+
+def query_notes(facts: pl.DataFrame, judged: int, queries: Queries) -> list[str]:
+    """Tell which queries are on one side only, and what becomes of them."""
+    lacking = facts.with_columns(lacking=judged - pl.col("both"))
+    fate = (
+        "count as empty rankings (--queries both leaves them out)"
+        if queries in ("qrels", "all")
+        else "are left out"
+    )
+    other_fate = "are left out" if queries in ("qrels", "both") else "count, with nothing judged"
+    return [
+        *_note(f"of {judged} judged queries, those that a run lacks {fate}", lacking, "lacking"),
+        *_note(f"queries without any judgement {other_fate}", facts, "run_only"),
+    ]
+
+
+def number_notes(facts: pl.DataFrame) -> list[str]:
+    """Tell of scores and ranks that are null or NaN."""
+    scores, ranks = (facts.filter(ordered_by=by) for by in ("score", "rank"))
+    return [
+        *_note("items whose score is null or NaN stand last", scores, "missing"),
+        *_note("items whose rank is null or NaN count as not returned", ranks, "missing"),
+    ]
+
+
+def unjudged_note(per_query: pl.DataFrame) -> list[str]:
+    """Tell how many of the items in the top 10 nobody has judged."""
+    top = pl.min_horizontal(pl.col("num_returned"), 10.0)
+    unjudged = (top * (1 - pl.col("judged_share@10"))).sum().round(0).cast(pl.Int64)
+    counted = per_query.group_by("system").agg(unjudged=unjudged, top=top.sum().cast(pl.Int64)).sort("system")
+    shares = counted.filter(pl.col("unjudged") > 0).select(
+        pl.format("{} {} of {}", "system", "unjudged", "top")
+    )
+    if shares.is_empty():
+        return []
+    return [f"unjudged items in the top 10 count as not relevant: {_some(shares.to_series().to_list())}"]
+
+
+def valueless_note(summary: pl.DataFrame) -> list[str]:
+    """Tell of rankings that a mean leaves out."""
+    left_out = summary.filter(pl.col("missing") > 0).select(
+        "missing", system=pl.format("{} of {}", "measure", "system")
+    )
+    return _note("rankings without a value are left out of the mean", left_out, "missing")
+
+
+def _note(told: str, facts: pl.DataFrame, column: str) -> list[str]:
+    counted = facts.filter(pl.col(column) > 0).select(pl.format("{} {}", "system", column)).to_series()
+    return [f"{told}: {_some(counted.to_list())}"] if counted.len() else []
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 6 else ""
+    return ", ".join(names[: 5 if more else None]) + more
