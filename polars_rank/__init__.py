@@ -10,6 +10,7 @@ from polars_rank.example_data import example
 from polars_rank.formats import read_qrels, read_run, write_run
 from polars_rank.fusion import fuse, rrf
 from polars_rank.fusion_training import fit_fusion
+from polars_rank.fusion_tuning import tune_fusion
 from polars_rank.judging import judge
 from polars_rank.measures.binary import (
     average_precision,
@@ -89,5 +90,6 @@ __all__ = [
     "summarize",
     "tau_ap",
     "to_sql",
+    "tune_fusion",
     "write_run",
 ]

@@ -67,7 +67,9 @@ def tune_fusion(
     Parameters
     ----------
     runs
-        As for `fuse`; so are `order_by` to `duplicates`, `systems` and the names of columns.
+        As for `fuse`.
+    order_by, descending, ties, rank_base, duplicates, systems, query, item, score, rank, system, relevance
+        As in `fuse`; `relevance` is the name of the grades' column.
     qrels
         One row a judgement: `query`, `item`, `relevance`.
     measure

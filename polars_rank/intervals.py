@@ -131,13 +131,13 @@ def summary_statistics(
     long = rows.unpivot(measures, index=[*slices, "_weight"], variable_name="measure", value_name="_value")
     long = long.join(_kinds(aggregates), on="measure").with_columns(
         # A NaN would pass through the clip as a number.
-        pl.when(kind="geometric")
+        pl.when(_kind="geometric")
         .then(pl.when(pl.col("_value").is_finite()).then(pl.col("_value").clip(GEOMETRIC_FLOOR).log()))
-        .when(kind="sum")
+        .when(_kind="sum")
         .then(pl.col("_value") * pl.col("_weight"))
         .otherwise("_value")
         .alias("_term"),
-        pl.when(kind="sum").then(1.0).otherwise("_weight").alias("_weight"),
+        pl.when(_kind="sum").then(1.0).otherwise("_weight").alias("_weight"),
     )
     sums = pl.concat([_sums(long, kept, slices, interval) for kept in _roll_up(slices, totals, keys)])
     if interval is not None:
@@ -152,8 +152,8 @@ def summary_statistics(
 def _kinds(aggregates: Mapping[str, Aggregate]) -> pl.LazyFrame:
     for name, aggregate in aggregates.items():
         require_choice(f"aggregates[{name!r}]", aggregate, get_args(Aggregate))
-    kinds = {"measure": list(aggregates), "kind": list(aggregates.values())}
-    return pl.LazyFrame(kinds, schema={"measure": pl.String, "kind": pl.String}).with_row_index("_place")
+    kinds = {"measure": list(aggregates), "_kind": list(aggregates.values())}
+    return pl.LazyFrame(kinds, schema={"measure": pl.String, "_kind": pl.String}).with_row_index("_place")
 
 
 def _roll_up(slices: list[str], totals: bool, keys: Sequence[str]) -> list[list[str]]:
@@ -176,7 +176,7 @@ def _sums(long: pl.LazyFrame, kept: list[str], slices: list[str], interval: str 
     dropped = [name for name in slices if name not in kept]
     schema = long.collect_schema()
     return (
-        long.group_by(*kept, "measure", "kind", "_place")
+        long.group_by(*kept, "measure", "_kind", "_place")
         .agg(
             n.cast(pl.Int64).alias("n"),
             value.null_count().cast(pl.Int64).alias("missing"),
@@ -222,15 +222,15 @@ def _finished(sums: pl.LazyFrame, slices: list[str], totals: bool, interval: str
 
     def turned(end: str) -> pl.Expr:
         return (
-            pl.when(kind="geometric")
+            pl.when(_kind="geometric")
             .then(pl.col(end).exp())
-            .when(kind="sum")
+            .when(_kind="sum")
             .then(pl.col(end) * n)
             .otherwise(end)
         )
 
     value = turned("_mean")
-    scale = pl.when(kind="geometric").then(value).when(kind="sum").then(n).otherwise(1.0)
+    scale = pl.when(_kind="geometric").then(value).when(_kind="sum").then(n).otherwise(1.0)
     ends = (
         []
         if interval is None
