@@ -111,7 +111,7 @@ OPTIONS = [
 @given(runs(), st.sampled_from(OPTIONS), st.lists(st.sampled_from(FLAT + OTHERS), min_size=1, unique=True))
 def test_a_run_scored_whole_or_in_parts_has_the_values_of_its_judged_table(tables, options, measures):
     run, qrels = tables
-    if not set(run["query"]) & set(qrels["query"]):
+    if run.height and not set(run["query"]) & set(qrels["query"]):
         qrels = pl.concat([qrels, pl.DataFrame({"query": run["query"][:1], "item": [99], "relevance": [1]})])
     wanted = rank.evaluate(rank.judge(run, qrels, **options), measures)
     same(rank.evaluate(run, measures, qrels=qrels, **options), wanted, measures)
