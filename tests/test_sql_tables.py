@@ -10,7 +10,9 @@ import duckdb
 import polars as pl
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from random_tables import ask, assert_same_rows, tables
+from test_judging import options
 
 import polars_rank as rank
 from polars_rank import DataError
@@ -75,6 +77,25 @@ def test_the_flat_form_of_evaluate_gives_the_values_of_the_measures(drawn):
     columns = dict(zip(whole.columns[-4:], ["ndcg", "average_precision", "precision", "recall"], strict=True))
     flat = ask("evaluate", judged, k=None)
     assert_same_rows(flat.select(*whole.columns[:-4], *columns.values()), whole.rename(columns))
+
+
+@given(st.data())
+def test_evaluate_run_gives_the_values_of_judge_and_evaluate(data):
+    run, qrels = data.draw(tables())
+    chosen = data.draw(options(run.columns))
+    chosen.pop("attributes", None)
+    k = data.draw(st.sampled_from([1, 2, 3, 10, None]))
+    keys = {"keys": chosen["keys"]} if "keys" in chosen else {}
+    try:
+        judged = ask("judge", run, qrels, **chosen)
+    except duckdb.Error as error:
+        # A repeated item that nobody judged is for rank.check to find.
+        if "run has a row twice" not in str(error):
+            with pytest.raises(duckdb.Error):
+                ask("evaluate_run", run, qrels, k=k, **chosen)
+        return
+    expected = ask("evaluate", judged, k=k, **keys)
+    assert_same_rows(ask("evaluate_run", run, qrels, k=k, **chosen), expected)
 
 
 @pytest.mark.parametrize("missing", ["reciprocal_rank", "bpref"])
