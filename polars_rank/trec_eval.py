@@ -1,0 +1,418 @@
+"""``polars-rank trec-eval``: prints what trec_eval prints, byte for byte, of version 9.0.8 or 10.0.
+
+Measures, their order, the order of queries, number formats and exit codes are trec_eval's: 0; 1 for a wrong
+option or measure; 2 for a file that can't be read, or wrong parameters of a measure; 4 for a repeated item;
+7 where no query is in both files.
+
+Where trec_eval is broken, this is not:
+
+* ``-m ndcg.1=0.2,2=0.9``: gains that differ by less than 1 compare as equal there, and the ideal comes out
+  wrong, 0 even for a perfect ranking.
+* Parameters of one of ``dcg``, ``ideal_dcg``, ``ndcg`` are taken by the other two there.
+* ``rbp`` compares gains with a range that was never set; here the range is that of the query's grades.
+* 10.0 stops at a judged query that the run lacks, unless ``-c`` is given; here it is passed over, as 9 does.
+* ``-J`` where nothing judged was returned: precision at recall is 0 here, not a NaN that spoils the mean.
+* A query whose grades are all negative: nothing is relevant there, which is no reason to stop or crash.
+* Two comment lines or a blank line in the judgements are passed over.
+* ``-m 11pt_avg.0.8,0.2``: the order of the points doesn't matter.
+
+What is refused here, and not there: scores and grades that are no numbers (trec_eval takes them for 0),
+comments in files for version 9, an item twice below the depth of ``-M``. Left out: measures of preferences
+and of several judges (``-R``), z-scores (``-Z``), traces (``-D``).
+"""
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from getopt import GetoptError, gnu_getopt
+from math import exp, log
+from typing import Literal, NamedTuple
+
+import polars as pl
+
+from polars_rank.errors import DataError, nearest
+from polars_rank.formats import read_qrels, read_run
+from polars_rank.judging import judge
+from polars_rank.trec_eval_values import LEAST, Options, Version, Wanted, values
+
+USAGE = """\
+Usage: polars-rank trec-eval [OPTIONS] QRELS RUN
+
+  -q          print values of each query, too
+  -c          average over all judged queries, not over the run's
+  -n          no averages
+  -l LEVEL    least grade that is relevant (1)
+  -J          rank judged items alone
+  -M DEPTH    keep the top of each ranking
+  -N ITEMS    size of the collection, for utility
+  -m MEASURE  a measure, parameters behind a dot: P.5,10;
+              or official, all_trec, set; may be repeated
+  --version   9 for trec_eval 9.0.8, 10 for 10.0 (10)
+
+RUN may be -, for standard input. Exit codes: 0; 1 for a wrong
+option; 2 for a bad file; 4 for an item twice; 7 for no queries.
+"""
+
+Kind = Literal["text", "count", "mean", "geometric"]
+Parameters = Literal["none", "cutoffs", "shares", "numbers", "gains", "persistence"]
+
+
+class Entry(NamedTuple):
+    """A measure of trec_eval: what it prints, and what may follow its name."""
+
+    kind: Kind = "mean"
+    parameters: Parameters = "none"
+    defaults: tuple[float, ...] = ()
+    versions: tuple[Version, ...] = (9, 10)
+
+
+_CUTOFFS = Entry("mean", "cutoffs", (5, 10, 15, 20, 30, 100, 200, 500, 1000))
+_TENTHS = tuple(i / 10 for i in range(11))
+_GAINS = Entry("mean", "gains")
+
+# In the order in which they are printed.
+ENTRIES: dict[str, Entry] = {
+    "runid": Entry("text"),
+    "num_q": Entry("count"),
+    "num_ret": Entry("count"),
+    "num_rel": Entry("count"),
+    "num_rel_ret": Entry("count"),
+    "map": Entry(),
+    "gm_map": Entry("geometric"),
+    "Rprec": Entry(),
+    "bpref": Entry(),
+    "recip_rank": Entry(),
+    "iprec_at_recall": Entry("mean", "shares", _TENTHS),
+    "P": _CUTOFFS,
+    "relstring": Entry("text", "numbers", (10,)),
+    "recall": _CUTOFFS,
+    "infAP": Entry(),
+    "gm_bpref": Entry("geometric"),
+    "Rprec_mult": Entry("mean", "shares", tuple(i / 10 for i in range(2, 21, 2))),
+    "utility": Entry("mean", "numbers", (1, -1, 0, 0)),
+    "11pt_avg": Entry("mean", "numbers", _TENTHS),
+    "binG": Entry(),
+    "G": _GAINS,
+    "dcg": Entry("mean", "gains", versions=(10,)),
+    "ideal_dcg": Entry("mean", "gains", versions=(10,)),
+    "ndcg": _GAINS,
+    "ndcg_rel": _GAINS,
+    "Rndcg": _GAINS,
+    "ndcg_cut": _CUTOFFS,
+    "map_cut": _CUTOFFS,
+    "relative_P": _CUTOFFS,
+    "success": Entry("mean", "cutoffs", (1, 5, 10)),
+    "set_P": Entry(),
+    "set_relative_P": Entry(),
+    "set_recall": Entry(),
+    "set_map": Entry(),
+    "set_F": Entry("mean", "numbers", (1,)),
+    "num_nonrel_judged_ret": Entry("count"),
+    "yaap": Entry(),
+    "rbp": Entry("mean", "persistence", versions=(10,)),
+    "rbp_resid": Entry("mean", "persistence", versions=(10,)),
+    "unj": Entry("mean", "cutoffs", (5, 10, 20), versions=(10,)),
+}
+
+_SET = (
+    "runid",
+    "num_q",
+    "num_ret",
+    "num_rel",
+    "num_rel_ret",
+    "utility",
+    *(n for n in ENTRIES if n[:4] == "set_"),
+)
+NICKNAMES: dict[str, tuple[str, ...]] = {
+    "official": tuple(ENTRIES)[: tuple(ENTRIES).index("P") + 1],
+    "all_trec": tuple(name for name in ENTRIES if name not in ("dcg", "ideal_dcg", "yaap")),
+    "set": _SET,
+}
+_OUT = ("prefs", "all_prefs", "qrels_jg", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg")
+
+MISSING = "ceci_nest_pas_un_docno"
+"""The item that 10.0 has a missing query return, under ``-c``."""
+
+
+class Request(NamedTuple):
+    """The command line, read."""
+
+    qrels: str
+    run: str
+    measures: Sequence[str] = ()
+    queries: bool = False
+    complete: bool = False
+    summary: bool = True
+    judged_only: bool = False
+    depth: int | None = None
+    options: Options = Options()
+
+
+class Result(NamedTuple):
+    """All that may be printed: a row a query, and the whole."""
+
+    wanted: Sequence[Wanted]
+    per_query: pl.DataFrame
+    whole: dict[str, float]
+    tag: str
+
+
+class StopError(Exception):
+    """The end of a run: what is said, and the exit code."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command; give its exit code."""
+    try:
+        request = read_arguments(arguments)
+        if request is None:
+            sys.stdout.write(USAGE)
+        else:
+            sys.stdout.writelines(printed(request, evaluated(request)))
+    except StopError as stop:
+        print(f"trec-eval: {stop}", file=sys.stderr)
+        return stop.code
+    return 0
+
+
+def read_arguments(arguments: Sequence[str]) -> Request | None:
+    """Read the command line as getopt does: ``-qc``, ``-M100`` and options behind the files."""
+    long = [
+        "help", "version=", "query_eval_wanted", "measure=", "complete_rel_info_wanted", "level_for_rel=",
+        "nosummary", "Debug_level=", "Judged_docs_only", "Number_docs_in_coll=",
+        "Max_retrieved_per_topic=", "Rel_info_format=", "Results_format=", "Zscore=",
+    ]  # fmt: skip
+    try:
+        given, files = gnu_getopt(list(arguments), "hqm:cl:nD:JN:M:R:T:oZ:", long)
+    except GetoptError as error:
+        raise StopError(1, f"{error}\n{USAGE}") from None
+    short = {f"--{name.rstrip('=')}": f"-{name[0]}" for name in long if name != "version="}
+    options: dict[str, str] = {}
+    measures = []
+    for option, value in given:
+        name = short.get(option, option)
+        if name == "-m":
+            measures.append(value)
+        else:
+            options[name] = value
+    if "-h" in options:
+        return None
+    for option, only in {"-R": "qrels", "-T": "trec_results", "-D": "0", "-Z": None, "-o": None}.items():
+        if option in options and options[option] != only:
+            raise StopError(2, f"{option} {options[option]} is not understood; trec_eval itself has it")
+    if len(files) != 2:
+        raise StopError(1, f"expected two files, got {len(files)}\n{USAGE}")
+    version = options.get("--version", "10")
+    if version not in ("9", "10"):
+        raise StopError(1, f"--version must be 9 or 10, got {version!r}")
+    level = _whole(options, "-l")
+    return Request(
+        files[0],
+        files[1],
+        measures=measures or ["official"],
+        queries="-q" in options,
+        complete="-c" in options,
+        summary="-n" not in options,
+        judged_only="-J" in options,
+        depth=_whole(options, "-M"),
+        options=Options(
+            9 if version == "9" else 10,
+            level=1 if level is None else level,
+            collection=_whole(options, "-N") or 0,
+        ),
+    )
+
+
+def _whole(options: dict[str, str], option: str) -> int | None:
+    if option not in options:
+        return None
+    if not options[option].strip().isdigit():
+        raise StopError(1, f"{option} takes a whole number of at least 0, got {options[option]!r}")
+    return int(options[option])
+
+
+def wanted_measures(measures: Sequence[str], version: Version) -> list[Wanted]:
+    """Read the measures, put them into their order, and name what each prints.
+
+    A measure that is named twice takes the parameters that came first.
+    """
+    names: set[str] = set()
+    parameters: dict[str, str] = {}
+    for text in measures:
+        name, dot, given = text.partition(".")
+        if dot and not given:
+            raise StopError(1, f"illegal measure {text!r}: parameters must follow the dot")
+        if name in _OUT or name.startswith("prefs_"):
+            raise StopError(1, f"illegal measure {name!r}: preferences and several judges are left out here")
+        for each in NICKNAMES.get(name, (name,)):
+            if each not in ENTRIES or (version not in ENTRIES[each].versions and name not in NICKNAMES):
+                of = f"; trec_eval {version} has no such" if each in ENTRIES else nearest(name, ENTRIES)
+                raise StopError(1, f"illegal measure {text!r}{of}")
+            if version in ENTRIES[each].versions:
+                names.add(each)
+        if dot:
+            parameters.setdefault(name, given)
+    return [_wanted(name, ENTRIES[name], parameters.get(name)) for name in ENTRIES if name in names]
+
+
+def _wanted(name: str, entry: Entry, given: str | None) -> Wanted:
+    printed = name if given is None else f"{name}_{given}"
+    if entry.parameters in ("cutoffs", "shares"):
+        whole = entry.parameters == "cutoffs"
+        numbers = entry.defaults
+        if given is not None:
+            numbers = tuple(sorted(_c_number(part, whole) for part in given.split(",")))
+        if whole and numbers[0] < 1:
+            raise StopError(2, f"measure {name}.{given}: cutoffs must be whole numbers of at least 1")
+        if len(set(numbers)) < len(numbers):
+            raise StopError(2, f"measure {name}.{given}: a cutoff is given twice")
+        return Wanted(name, [f"{name}_{k:.0f}" if whole else f"{name}_{k:.2f}" for k in numbers], numbers)
+    if entry.parameters in ("gains", "persistence"):
+        pairs = [pair.partition("=") for pair in (given or "").split(",")] if given is not None else []
+        if any(not key or not equals for key, equals, _ in pairs):
+            raise StopError(
+                2, f"measure {name}.{given}: parameters are written name=value, separated by commas"
+            )
+        gains: dict[int, float] = {}
+        persistence = 0.9
+        for key, _, number in pairs:
+            if re.fullmatch(r"[+-]?\d+", key):
+                gains.setdefault(int(key), _c_number(number))
+            elif key == "p":
+                persistence = _c_number(number)
+        return Wanted(name, [printed], (), gains, persistence)
+    if entry.parameters == "numbers":
+        numbers = entry.defaults if given is None else tuple(_c_number(part) for part in given.split(","))
+        if name == "11pt_avg":
+            numbers = tuple(sorted(numbers))
+        if name == "utility" and len(numbers) != 4:
+            raise StopError(4, f"measure utility takes four numbers, got {given!r}")
+        return Wanted(name, [printed], numbers)
+    # What takes no parameters passes over any.
+    return Wanted(name, [name])
+
+
+def _c_number(text: str, whole: bool = False) -> float:
+    """Read a number as C does: what it begins with, else 0."""
+    pattern = r"\s*[+-]?\d+" if whole else r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+    match = re.match(pattern, text)
+    return float(match[0]) if match else 0.0
+
+
+def evaluated(request: Request) -> Result:
+    """Read the files and score them."""
+    options, complete = request.options, request.complete
+    wanted = wanted_measures(request.measures, options.version)
+    qrels, run, tag = _files(request)
+    judged_queries = qrels["query"].unique()
+    run = run.filter(pl.col("query").is_in(judged_queries.implode()))
+    missing = judged_queries.filter(~judged_queries.is_in(run["query"].implode()))
+    if complete and options.version == 10:
+        run = pl.concat([run, pl.DataFrame({"query": missing, "item": MISSING, "score": 1.0})])
+    if run.is_empty():
+        raise StopError(7, "no query has both results and judgements")
+    present = run["query"].unique()
+    if request.depth == 0:
+        run = run.clear()
+    try:
+        judged = judge(
+            run,
+            qrels.filter(pl.col("query").is_in(present.implode())),
+            queries="qrels",
+            score_dtype="float32" if options.version == 9 else "float64",
+            depth=request.depth or None,
+            judged_only=request.judged_only,
+        )
+    except DataError as error:
+        raise StopError(4, str(error)) from None
+    per_query = values(judged, wanted, options)
+    if complete and options.version == 10:
+        per_query = _forgiven(per_query, missing)
+    whole = _whole_values(wanted, per_query, judged_queries.len() if complete else per_query.height)
+    if complete and "num_rel" in whole:
+        whole["num_rel"] = float((qrels["relevance"] > 0).sum())
+    return Result(wanted, per_query, whole, tag)
+
+
+def _files(request: Request) -> tuple[pl.DataFrame, pl.DataFrame, str]:
+    comments = request.options.version == 10
+    try:
+        qrels = read_qrels(request.qrels, format="trec", comments=comments).collect()
+        source = "/dev/stdin" if request.run == "-" else request.run
+        run = read_run(source, format="trec", comments=comments).collect()
+        for table, name in ((qrels, request.qrels), (run, request.run)):
+            if table.is_empty():
+                raise DataError(f"{name} is empty")
+        if "system" not in run.columns:
+            raise DataError(f"{request.run} has no tag as its sixth field")
+    except OSError as error:
+        raise StopError(2, f"{error.filename}: {error.strerror}") from None
+    except DataError as error:
+        raise StopError(2, str(error)) from None
+    # trec_eval reads whole numbers: a grade of 1.7 is 1, one of NaN is 0.
+    grade = pl.col("relevance").cast(pl.Float64).fill_nan(0.0).cast(pl.Int64)
+    tag = re.split(r"[ \t]", run["system"][-1])[0]
+    return qrels.with_columns(grade), run.select("query", "item", "score"), tag
+
+
+def _forgiven(per_query: pl.DataFrame, missing: pl.Series) -> pl.DataFrame:
+    """Take back what the made-up item brought a missing query, as 10.0 does: by the plain names alone."""
+    lost = pl.col("query").is_in(missing.implode())
+    plain = [
+        pl.when(lost).then(pl.lit("" if name == "relstring" else 0)).otherwise(name).cast(dtype).alias(name)
+        for name, dtype in per_query.schema.items()
+        if name in ("num_ret", "utility", "relstring", "rbp_resid") or name.startswith("unj")
+    ]
+    return per_query.with_columns(plain)
+
+
+def _whole_values(wanted: Sequence[Wanted], per_query: pl.DataFrame, queries: int) -> dict[str, float]:
+    """Sum up over queries, one after the other, as trec_eval does."""
+    whole = {}
+    for each in wanted:
+        kind = ENTRIES[each.measure].kind
+        for name in each.names:
+            if each.measure == "num_q":
+                whole[name] = float(queries)
+            elif kind != "text":
+                total = float(per_query[name].cast(pl.Float64).cum_sum()[-1])
+                if kind == "geometric":
+                    lacking = queries - per_query.height
+                    total = exp((total + lacking * log(LEAST)) / queries)
+                elif kind == "mean":
+                    total /= queries
+                whole[name] = total
+    return whole
+
+
+def printed(request: Request, result: Result) -> Iterator[str]:
+    """Give the lines: of each query, measure by measure, then of the whole."""
+    formats: list[tuple[str, str]] = []
+    for each in result.wanted:
+        kind = ENTRIES[each.measure].kind
+        if each.measure not in ("runid", "num_q") and kind != "geometric":
+            form = "'%s'" if kind == "text" else "%d" if kind == "count" else "%6.4f"
+            formats += [(name, f"{name:<22}\t%s\t{form}\n") for name in each.names]
+    if request.queries and formats:
+        line = "".join(form for _, form in formats)
+        rows = result.per_query.select(
+            column
+            for name, _ in formats
+            for column in (pl.col("query").alias(f"query of {name}"), pl.col(name))
+        )
+        for row in rows.iter_rows():
+            yield line % row
+    if not request.summary:
+        return
+    for each in result.wanted:
+        kind = ENTRIES[each.measure].kind
+        for name in each.names:
+            if each.measure == "runid":
+                yield f"{name:<22}\tall\t{result.tag}\n"
+            elif kind != "text":
+                value = result.whole[name]
+                yield f"{name:<22}\tall\t" + (f"{value:.0f}\n" if kind == "count" else f"{value:6.4f}\n")
