@@ -1,0 +1,75 @@
+"""What the command compares: runs in files made one judged table, and texts that describe ids."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from polars_rank.errors import DataError
+from polars_rank.judging import judge
+from polars_rank.notes import query_notes, run_facts, strangers
+from polars_rank.run_files import RunFile, loaded
+
+_IDS = {
+    "query": ("query", "query_id", "qid", "_id", "id"),
+    "item": ("item", "item_id", "doc_id", "docno", "_id", "id"),
+}
+
+
+def judged_files(
+    files: Sequence[RunFile],
+    grades: pl.DataFrame,
+    by: Sequence[str],
+    described: pl.DataFrame | None,
+    options: Mapping[str, Any],
+) -> tuple[pl.DataFrame, list[str]]:
+    """Judge each run, and give all as one table with what a reader should know of them.
+
+    Attributes come from the table that describes the queries, those that it lacks from the runs.
+    """
+    about = None
+    if described is not None:
+        about = described.select("query", *(name for name in by if name in described.columns))
+    of_run = [name for name in by if about is None or name not in about.columns]
+    facts, said, parts = [], [], []
+    for file in files:
+        run: Any = loaded(file.rows)
+        facts.append(run_facts(run, grades))
+        said += strangers(facts[-1], run, grades)
+        judged = judge(run, grades, **{**options, "attributes": of_run}).lazy()
+        if about is not None:
+            # The same column of a run is null where an item was missed.
+            judged = judged.drop(about.columns[1:], strict=False).join(about.lazy(), on="query", how="left")
+        parts.append(judged.select("query", "system", "item", "rank", "relevance", *by).collect())
+    said += query_notes(pl.concat(facts).sort("system"), grades["query"].n_unique(), options["queries"])
+    return pl.concat(parts, how="vertical_relaxed"), said
+
+
+def read_descriptions(path: str, key: str, grades: pl.DataFrame) -> pl.DataFrame:
+    """Read what describes queries or items: the id under its name, a text if there is one, all other columns.
+
+    The format is told by the name: .parquet, .jsonl or .ndjson, .tsv, else CSV with a header. A title stands
+    before its text.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix == ".parquet":
+        table = pl.read_parquet(path)
+    elif suffix in (".jsonl", ".ndjson"):
+        table = pl.read_ndjson(path, infer_schema_length=None)
+    else:
+        table = pl.read_csv(path, separator="\t" if suffix == ".tsv" else ",", infer_schema=False)
+    found = [name for name in _IDS[key] if name in table.columns]
+    if not found:
+        names = ", ".join(_IDS[key])
+        raise DataError(f"{path} has no column for the {key} ({names}); its columns are {table.columns}")
+    table = table.rename({found[0]: key}).with_columns(pl.col(key).cast(grades.schema[key]))
+    repeated = table.filter(pl.col(key).is_duplicated())
+    if len(repeated):
+        raise DataError(f"{path} has two rows of {key} {repeated[key][0]!r}; it takes one")
+    if "title" in table.columns:
+        words = [pl.col(name).cast(pl.String) for name in ("title", "text") if name in table.columns]
+        table = table.with_columns(
+            text=pl.concat_str(words, separator=" ", ignore_nulls=True).str.strip_chars()
+        )
+    return table
