@@ -18,19 +18,28 @@ from polars_rank.measures.binary import (
     precision,
     r_precision,
     recall,
+    set_average_precision,
     success,
 )
-from polars_rank.measures.cascade import err, rbp, reciprocal_rank
+from polars_rank.measures.cascade import err, rbp, rbp_residual, reciprocal_rank
 from polars_rank.measures.gain import dcg, ideal_dcg, ndcg
+from polars_rank.measures.interpolated import eleven_point_precision, interpolated_precision
 from polars_rank.measures.link import hits_at_k, mean_rank, mean_reciprocal_rank
 from polars_rank.measures.pool import (
     bpref,
+    inferred_ap,
     judged_share,
+    num_nonrelevant_returned,
+    num_queries,
     num_relevant,
     num_relevant_returned,
     num_returned,
+    unjudged_share,
+    utility,
 )
+from polars_rank.measures.preference import compatibility, pairwise_accuracy
 from polars_rank.measures.rating import mae, mse, rmse
+from polars_rank.measures.user_models import bpm, insq, inst, nerr, sdcg
 from polars_rank.nested import from_dict, from_lists
 from polars_rank.normalization import normalize_scores
 from polars_rank.orderings import kendall_tau, rbo, spearman, tau_ap
@@ -44,11 +53,14 @@ __all__ = [
     "DataError",
     "adjust",
     "average_precision",
+    "bpm",
     "bpref",
     "check",
     "compare",
+    "compatibility",
     "dcg",
     "diff",
+    "eleven_point_precision",
     "err",
     "evaluate",
     "example",
@@ -60,7 +72,11 @@ __all__ = [
     "gains",
     "hits_at_k",
     "ideal_dcg",
+    "inferred_ap",
+    "insq",
+    "inst",
     "install",
+    "interpolated_precision",
     "judge",
     "judged_share",
     "kendall_tau",
@@ -70,26 +86,35 @@ __all__ = [
     "mean_reciprocal_rank",
     "mse",
     "ndcg",
+    "nerr",
     "normalize_scores",
+    "num_nonrelevant_returned",
+    "num_queries",
     "num_relevant",
     "num_relevant_returned",
     "num_returned",
+    "pairwise_accuracy",
     "power",
     "precision",
     "r_precision",
     "rbo",
     "rbp",
+    "rbp_residual",
     "read_qrels",
     "read_run",
     "recall",
     "reciprocal_rank",
     "rmse",
     "rrf",
+    "sdcg",
+    "set_average_precision",
     "spearman",
     "success",
     "summarize",
     "tau_ap",
     "to_sql",
     "tune_fusion",
+    "unjudged_share",
+    "utility",
     "write_run",
 ]

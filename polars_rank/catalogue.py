@@ -32,8 +32,9 @@ class Measure:
     empty : the value for a query without a row.
     aggregate : how values of queries make one of the whole.
     source : DOI, or author and year.
-    names : program to its names for the measure, each with the options that the name implies;
-        a name that ends in ``_k`` is followed by a cutoff.
+    names : program to its names for the measure, each with the options that the name implies, and with
+        ``aggregate`` where the program sums up otherwise; a name that ends in ``_k`` is followed by a
+        cutoff, one that ends in ``_x`` by another number.
     """
 
     name: str
@@ -104,7 +105,9 @@ def label(name: str, **options: Any) -> str:
 
 
 def _same(value: object, default: object) -> bool:
-    return not isinstance(value, pl.Expr) and type(value) is not bool and value == default
+    if isinstance(value, pl.Expr) or isinstance(value, bool) != isinstance(default, bool):
+        return False
+    return value == default
 
 
 def _shown(value: object) -> str:
@@ -116,10 +119,18 @@ def _shown(value: object) -> str:
 def _check_option(option: str, value: object, parameter: inspect.Parameter) -> None:
     if value is None and parameter.default is not None and option != "empty":
         raise ValueError(f"{option} must not be None; its default is {parameter.default!r}")
-    if get_origin(parameter.annotation) is Literal:
-        require_choice(option, value, get_args(parameter.annotation))
+    words, others = _choices(parameter.annotation)
+    if words and (isinstance(value, str) or not others):
+        require_choice(option, value, words)
     elif option in _CHECKS:
         _CHECKS[option](option, value)
+
+
+def _choices(annotation: Any) -> tuple[list[Any], bool]:
+    """Give the words of an option, and whether something else than a word is taken too."""
+    kinds = [annotation] if get_origin(annotation) is Literal else get_args(annotation)
+    literal = [kind for kind in kinds if get_origin(kind) is Literal]
+    return [word for kind in literal for word in get_args(kind)], len(literal) < len(kinds)
 
 
 def _check_cutoff(option: str, value: object) -> None:
@@ -159,6 +170,30 @@ def _check_column_or_number(option: str, value: object) -> None:
         raise ValueError(f"{option} must be a column or a number of at least 0, got {value!r}")
 
 
+def _check_share(option: str, value: object) -> None:
+    if not (_is_number(value) and 0 <= value <= 1):
+        raise ValueError(f"{option} must be a number from 0 to 1, got {value!r}")
+
+
+def _check_worth(option: str, value: object) -> None:
+    if not (_is_number(value) and isfinite(value)):
+        raise ValueError(f"{option} must be a number, got {value!r}")
+
+
+def _check_switch(option: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise ValueError(f"{option} must be true or false, got {value!r}")
+
+
+def _check_gains(option: str, value: object) -> None:
+    if not isinstance(value, Mapping) or not all(
+        _is_number(number) and isfinite(number) for pair in value.items() for number in pair
+    ):
+        raise ValueError(
+            f"{option} must be 'linear', 'exponential' or a mapping of grades to gains, got {value!r}"
+        )
+
+
 def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, Real) and not isinstance(value, bool)
 
@@ -169,6 +204,15 @@ _CHECKS: dict[str, Callable[[str, Any], None]] = {
     "max_relevance": _check_number(0, inf, closed=False, none=True),
     "persistence": _check_number(0, 1, closed=True),
     "beta": _check_number(0, inf, closed=False),
+    "target": _check_number(0, inf, closed=False),
+    "multiple": _check_number(0, inf, closed=False),
+    "recall": _check_share,
+    "alpha": _check_share,
+    "relevant_returned": _check_worth,
+    "others_returned": _check_worth,
+    "relevant_missed": _check_worth,
+    "gain": _check_gains,
+    "normalized": _check_switch,
     "empty": _check_empty,
     "num_relevant": _check_column_or_number,
     "not_found": _check_column_or_number,
@@ -181,6 +225,7 @@ class Call(NamedTuple):
     measure: Measure
     options: dict[str, Any]
     judged_only: bool = False
+    aggregate: Aggregate = "mean"
 
     def expression(self, **columns: IntoColumn) -> pl.Expr:
         """Give the expression, over the columns named as the measure's column arguments."""
@@ -225,13 +270,17 @@ def parse(text: str, *, convention: str | None = None) -> Call:
     given = dict(suffix)
     given.update(_read_options(match["options"] or "", text))
     if match["k"]:
-        given["k"] = _read_value(match["k"], text)
+        given["recall" if "recall" in measure.options else "k"] = _read_value(match["k"], text)
     if match["level"]:
         given["min_relevance"] = int(match["level"])
     options: dict[str, Any] = dict(implied)
     for option, value in given.items():
         options.update([_our_option(name, option, value)])
     judged_only = bool(options.pop("judged_only", False))
+    aggregate = options.pop("aggregate", measure.aggregate)
+    if name == "numret" and "min_relevance" in options:
+        # With a grade ir_measures counts the relevant ones among them.
+        measure = MEASURES["num_relevant_returned"]
     for option in options:
         if option not in measure.options:
             hint = nearest(option, measure.options)
@@ -241,7 +290,7 @@ def parse(text: str, *, convention: str | None = None) -> Call:
             )
     ordered = {option: options[option] for option in measure.options if option in options}
     label(measure.name, **ordered)
-    return Call(measure, ordered, judged_only)
+    return Call(measure, ordered, judged_only, aggregate)
 
 
 def to_sql(text: str, *, convention: str | None = None) -> str:
@@ -270,7 +319,7 @@ def to_sql(text: str, *, convention: str | None = None) -> str:
     >>> rank.to_sql("AP(rel=2)@100")
     'rank.average_precision(rank, relevance, k := 100, min_relevance := 2)'
     """
-    measure, options, judged_only = parse(text, convention=convention)
+    measure, options, judged_only, _ = parse(text, convention=convention)
     if judged_only:
         raise ValueError(
             f"measure {text!r}: judged_only changes the ranking; give it to judge(..., judged_only := true)"
@@ -283,7 +332,17 @@ def to_sql(text: str, *, convention: str | None = None) -> str:
 _SPELLING = re.compile(
     r"(?P<name>[^@()\s]+?)(?:\((?P<options>.*)\))?(?:@(?P<k>[^@()-]+))?(?:-l(?P<level>\d+))?"
 )
-_OPTION_NAMES = {"rel": "min_relevance", "p": "persistence", "cutoff": "k", "max_rel": "max_relevance"}
+_OPTION_NAMES = {
+    "rel": "min_relevance",
+    "p": "persistence",
+    "cutoff": "k",
+    "max_rel": "max_relevance",
+    "gains": "gain",
+    "T": "target",
+    "normalize": "normalized",
+}
+# What the number behind a name of trec_eval is.
+_NUMBERS = {"set_f_x": "beta", "iprec_at_recall_x": "recall", "rprec_mult_x": "multiple"}
 _GAINS = {"log2": "linear", "exp-log2": "exponential"}
 
 
@@ -309,8 +368,8 @@ def _known_name(name: str, text: str) -> tuple[str, dict[str, Any]]:
         return f"{stem}_k", {"k": int(number)}
     if stem == "rbp" and separator == ".":
         return "rbp", {"persistence": float(f"0.{number}")}
-    if stem == "set_f":
-        return "set_f", {"beta": float(number)}
+    if f"{stem}_x" in known:
+        return f"{stem}_x", {_NUMBERS[f"{stem}_x"]: float(number)}
     spelled = [alias for m in MEASURES.values() for names in m.names.values() for alias in names]
     raise ValueError(
         f"unknown measure {text!r}{nearest(name, [*MEASURES, *spelled])}; polars-rank list shows them all"
@@ -350,9 +409,13 @@ def _read_value(value: str, text: str) -> Any:
 def _our_option(name: str, option: str, value: Any) -> tuple[str, Any]:
     if option == "dcg" and value in _GAINS:
         return "gain", _GAINS[value]
-    if option == "beta" and name in {"setf", "set_f"}:
+    if option == "beta" and name in {"setf", "set_f", "set_f_x"}:
         # The parameter of trec_eval's set_F is the square of beta, and ir_measures hands it on.
         return "beta", value**0.5
+    if option == "beta" and name in {"nrbp", "nnrbp"}:
+        return "persistence", value
+    if option == "relative" and name == "setp":
+        return "denominator", "reachable" if value else "k"
     return _OPTION_NAMES.get(option, option), value
 
 
@@ -363,4 +426,6 @@ def _sql_value(option: str, value: Any) -> str:
         option == "num_relevant" or (option == "not_found" and value not in {"zero", "skip"})
     ):
         return f"'{value}'"
+    if isinstance(value, Mapping):
+        return f"MAP {{{', '.join(f'{grade}: {gained}' for grade, gained in value.items())}}}"
     return str(value)

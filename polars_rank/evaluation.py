@@ -354,7 +354,7 @@ def _aggregates(
     found: dict[str, Aggregate] = {}
     for name in measures if measures is not None else schema.names():
         try:
-            found[name] = parse(name, convention=convention).measure.aggregate
+            found[name] = parse(name, convention=convention).aggregate
         except ValueError:
             if measures is not None:
                 found[name] = "mean"

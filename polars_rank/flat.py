@@ -27,7 +27,9 @@ def is_flat(call: Call) -> bool:
         and not call.judged_only
         and options.get("num_relevant") is None
         and options.get("ideal", "judged") == "judged"
-        and options.get("denominator") not in ("judged", "returned")
+        and options.get("denominator") not in ("judged", "returned", "reachable")
+        and isinstance(options.get("gain", ""), str)
+        and options.get("multiple", 1) == 1
     )
 
 

@@ -6,9 +6,9 @@ CREATE OR REPLACE MACRO rank.precision(rank, relevance, k := NULL, min_relevance
             THEN error('k must be a whole number of at least 1, got ' || k || '; use NULL for the whole list')
         WHEN NOT coalesce(min_relevance BETWEEN 0 AND 'inf'::double, FALSE)
             THEN error('min_relevance must be a number from 0, got ' || coalesce(min_relevance::varchar, 'NULL'))
-        WHEN coalesce(denominator NOT IN ('k', 'returned', 'min', 'judged'), TRUE)
+        WHEN coalesce(denominator NOT IN ('k', 'returned', 'min', 'judged', 'reachable'), TRUE)
             THEN error(
-                'denominator must be one of ''k'', ''returned'', ''min'', ''judged'', got '
+                'denominator must be one of ''k'', ''returned'', ''min'', ''judged'', ''reachable'', got '
                 || coalesce(denominator::varchar, 'NULL')
             )
         ELSE
@@ -29,6 +29,12 @@ CREATE OR REPLACE MACRO rank.precision(rank, relevance, k := NULL, min_relevance
                                 END)
                         WHEN denominator = 'min'
                             THEN least(count(CASE WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double THEN 1 END), k)
+                        WHEN denominator = 'reachable'
+                            THEN
+                                least(
+                                    count(CASE WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double THEN 1 END),
+                                    count(CASE WHEN rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double) THEN 1 END)
+                                )
                         WHEN denominator = 'returned' OR k IS NULL
                             THEN count(CASE WHEN rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double) THEN 1 END)
                         ELSE k
@@ -164,26 +170,30 @@ CREATE OR REPLACE MACRO rank.average_precision(
     END;
 
 CREATE OR REPLACE MACRO rank.r_precision(
-    rank, relevance, min_relevance := 1, num_relevant := NULL, empty := 0.0
+    rank, relevance, min_relevance := 1, multiple := 1.0, num_relevant := NULL, empty := 0.0
 ) AS
     CASE
         WHEN NOT coalesce(min_relevance BETWEEN 0 AND 'inf'::double, FALSE)
             THEN error('min_relevance must be a number from 0, got ' || coalesce(min_relevance::varchar, 'NULL'))
+        WHEN NOT coalesce(multiple > 0 AND multiple < 'inf'::double, FALSE)
+            THEN error('multiple must be a number above 0, got ' || coalesce(multiple::varchar, 'NULL'))
         ELSE
             [
                 CASE
                     WHEN total > 0
-                        THEN
+                        THEN [
                             coalesce(
                                 len([
                                     place FOR place IN list(rank) FILTER (
                                         relevance >= min_relevance AND relevance::double <= 'inf'::double
                                         AND rank >= 1 AND rank::double <= 'inf'::double
                                     )
-                                    IF place::double <= total
-                                ]),
-                                0
-                            ) / total
+                                    IF place::double <= places
+                                ]) / nullif(places, 0),
+                                0.0
+                            )
+                            FOR places IN [CASE WHEN multiple = 1 THEN total ELSE floor(multiple::double * total + 0.9::double) END]
+                        ][1]
                     ELSE empty::double
                 END
                 FOR total IN [
@@ -192,6 +202,33 @@ CREATE OR REPLACE MACRO rank.r_precision(
                         count(CASE WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double THEN 1 END)
                     )
                 ]
+            ][1]
+    END;
+
+CREATE OR REPLACE MACRO rank.set_average_precision(rank, relevance, k := NULL, min_relevance := 1, empty := 0.0) AS
+    CASE
+        WHEN k < 1 OR k % 1 != 0
+            THEN error('k must be a whole number of at least 1, got ' || k || '; use NULL for the whole list')
+        WHEN NOT coalesce(min_relevance BETWEEN 0 AND 'inf'::double, FALSE)
+            THEN error('min_relevance must be a number from 0, got ' || coalesce(min_relevance::varchar, 'NULL'))
+        ELSE
+            [
+                CASE
+                    WHEN total > 0
+                        THEN
+                            coalesce(
+                                (count(CASE
+                                    WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double
+                                    AND rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
+                                        THEN 1
+                                END))::double ^ 2
+                                / nullif(count(CASE WHEN rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double) THEN 1 END), 0)
+                                / total,
+                                0.0
+                            )
+                    ELSE empty::double
+                END
+                FOR total IN [count(CASE WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double THEN 1 END)]
             ][1]
     END;
 

@@ -37,13 +37,21 @@ CREATE OR REPLACE MACRO rank.rbp(
             THEN error('persistence must be from 0 and below 1, got ' || coalesce(persistence::varchar, 'NULL'))
         WHEN NOT coalesce(min_relevance BETWEEN 0 AND 'inf'::double, FALSE)
             THEN error('min_relevance must be a number from 0, got ' || coalesce(min_relevance::varchar, 'NULL'))
-        WHEN NOT coalesce(max_relevance > 0 AND max_relevance < 'inf'::double, TRUE)
-            THEN error('max_relevance must be a number above 0, got ' || coalesce(max_relevance::varchar, 'NULL'))
+        WHEN
+            NOT coalesce(
+                max_relevance::varchar IN ('highest', 'unscaled')
+                OR coalesce(try_cast(max_relevance AS double), -1) BETWEEN 1e-300 AND 1e300,
+                TRUE
+            )
+            THEN error(
+                'max_relevance must be a number above 0, ''highest'' or ''unscaled'', got '
+                || coalesce(max_relevance::varchar, 'NULL')
+            )
         ELSE
             CASE
                 WHEN
                     coalesce(
-                        bool_or(relevance::double > max_relevance AND relevance::double <= 'inf'::double), FALSE
+                        bool_or(relevance::double > try_cast(max_relevance AS double) AND relevance::double <= 'inf'::double), FALSE
                     )
                     THEN 'nan'::double
                 ELSE
@@ -56,12 +64,35 @@ CREATE OR REPLACE MACRO rank.rbp(
                                     CASE WHEN max_relevance IS NULL THEN min_relevance ELSE 0 END AND 'inf'::double
                                     THEN
                                         (1 - persistence::double) * persistence::double ^ (rank::double - 1)
-                                        * coalesce(relevance::double / max_relevance, 1)
+                                        * CASE WHEN max_relevance IS NULL THEN 1 ELSE relevance::double END
                             END
                         ),
                         0.0
                     )
+                    / CASE
+                        WHEN max_relevance::varchar = 'highest'
+                            THEN greatest(max(CASE WHEN relevance::double <= 'inf'::double THEN relevance::double END), 1)
+                        ELSE coalesce(try_cast(max_relevance AS double), 1)
+                    END
             END
+    END;
+
+CREATE OR REPLACE MACRO rank.rbp_residual(rank, relevance, persistence := 0.8) AS
+    CASE
+        WHEN NOT coalesce(persistence >= 0 AND persistence < 1, FALSE)
+            THEN error('persistence must be from 0 and below 1, got ' || coalesce(persistence::varchar, 'NULL'))
+        ELSE
+            1 - coalesce(
+                sum(
+                    CASE
+                        WHEN
+                            rank >= 1 AND rank::double <= 'inf'::double
+                            AND relevance >= 0 AND relevance::double <= 'inf'::double
+                            THEN (1 - persistence::double) * persistence::double ^ (rank::double - 1)
+                    END
+                ),
+                0.0
+            )
     END;
 
 CREATE OR REPLACE MACRO rank.err(rank, relevance, k := NULL, max_relevance := 4) AS

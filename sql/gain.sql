@@ -4,9 +4,11 @@ CREATE OR REPLACE MACRO rank.dcg(rank, relevance, k := NULL, gain := 'linear') A
     CASE
         WHEN k < 1 OR k % 1 != 0
             THEN error('k must be a whole number of at least 1, got ' || k || '; use NULL for the whole list')
-        WHEN coalesce(gain NOT IN ('linear', 'exponential'), TRUE)
+        WHEN
+            coalesce(gain::varchar NOT IN ('linear', 'exponential'), TRUE)
+            AND coalesce(len([g FOR g IN map_values(try_cast(gain::varchar AS MAP (double, double))) IF g IS NULL]) > 0, TRUE)
             THEN error(
-                'gain must be one of ''linear'', ''exponential'', got '
+                'gain must be one of ''linear'', ''exponential'' or a MAP of grades to gains, got '
                 || coalesce(gain::varchar, 'NULL')
             )
         ELSE
@@ -16,10 +18,17 @@ CREATE OR REPLACE MACRO rank.dcg(rank, relevance, k := NULL, gain := 'linear') A
                     CASE
                         WHEN
                             rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
-                            AND relevance > 0 AND relevance::double <= 'inf'::double
+                            AND relevance::double <= 'inf'::double
+                            AND CASE
+                                WHEN gain::varchar IN ('linear', 'exponential') THEN relevance > 0
+                                ELSE coalesce(try_cast(gain::varchar AS MAP (double, double))[relevance::double], relevance::double) > 0
+                            END
                             THEN
-                                CASE gain WHEN 'linear' THEN relevance::double
-                                    ELSE 2.0::double ^ relevance::double - 1 END
+                                CASE gain::varchar
+                                    WHEN 'linear' THEN relevance::double
+                                    WHEN 'exponential' THEN 2.0::double ^ relevance::double - 1
+                                    ELSE coalesce(try_cast(gain::varchar AS MAP (double, double))[relevance::double], relevance::double)
+                                END
                                 / log2(rank::double + 1)
                     END
                 ),
@@ -31,18 +40,31 @@ CREATE OR REPLACE MACRO rank.ideal_dcg(relevance, k := NULL, gain := 'linear') A
     CASE
         WHEN k < 1 OR k % 1 != 0
             THEN error('k must be a whole number of at least 1, got ' || k || '; use NULL for the whole list')
-        WHEN coalesce(gain NOT IN ('linear', 'exponential'), TRUE)
+        WHEN
+            coalesce(gain::varchar NOT IN ('linear', 'exponential'), TRUE)
+            AND coalesce(len([g FOR g IN map_values(try_cast(gain::varchar AS MAP (double, double))) IF g IS NULL]) > 0, TRUE)
             THEN error(
-                'gain must be one of ''linear'', ''exponential'', got '
+                'gain must be one of ''linear'', ''exponential'' or a MAP of grades to gains, got '
                 || coalesce(gain::varchar, 'NULL')
             )
         ELSE
             coalesce(
                 list_sum([
-                    CASE gain WHEN 'linear' THEN g::double ELSE 2.0::double ^ g::double - 1 END / log2(i + 1)
+                    CASE gain::varchar WHEN 'exponential' THEN 2.0::double ^ g - 1 ELSE g END / log2(i + 1)
                     FOR g, i IN list_slice(
                         list_sort(
-                            list(relevance) FILTER (relevance > 0 AND relevance::double <= 'inf'::double), 'DESC'
+                            CASE
+                                WHEN gain::varchar IN ('linear', 'exponential')
+                                    THEN (list(relevance) FILTER (relevance > 0 AND relevance::double <= 'inf'::double))::double[]
+                                ELSE [
+                                    g FOR g IN [
+                                        coalesce(try_cast(gain::varchar AS MAP (double, double))[g::double], g::double)
+                                        FOR g IN list(relevance) FILTER (relevance::double <= 'inf'::double)
+                                    ]
+                                    IF g > 0
+                                ]
+                            END,
+                            'DESC'
                         ),
                         1, coalesce(k::double, 1e18)::bigint
                     )
@@ -57,9 +79,11 @@ CREATE OR REPLACE MACRO rank.ndcg(
     CASE
         WHEN k < 1 OR k % 1 != 0
             THEN error('k must be a whole number of at least 1, got ' || k || '; use NULL for the whole list')
-        WHEN coalesce(gain NOT IN ('linear', 'exponential'), TRUE)
+        WHEN
+            coalesce(gain::varchar NOT IN ('linear', 'exponential'), TRUE)
+            AND coalesce(len([g FOR g IN map_values(try_cast(gain::varchar AS MAP (double, double))) IF g IS NULL]) > 0, TRUE)
             THEN error(
-                'gain must be one of ''linear'', ''exponential'', got '
+                'gain must be one of ''linear'', ''exponential'' or a MAP of grades to gains, got '
                 || coalesce(gain::varchar, 'NULL')
             )
         WHEN coalesce(ideal NOT IN ('judged', 'list', 'k'), TRUE)
@@ -72,43 +96,74 @@ CREATE OR REPLACE MACRO rank.ndcg(
             CASE
                 WHEN
                     NOT coalesce(empty = 0, FALSE)
-                    AND count(CASE WHEN relevance > 0 AND relevance::double <= 'inf'::double THEN 1 END) = 0
+                    AND count(CASE
+                        WHEN
+                            relevance::double <= 'inf'::double
+                            AND CASE
+                                WHEN gain::varchar IN ('linear', 'exponential') THEN relevance > 0
+                                ELSE coalesce(try_cast(gain::varchar AS MAP (double, double))[relevance::double], relevance::double) > 0
+                            END
+                            THEN 1
+                    END) = 0
                     THEN empty::double
                 ELSE coalesce(
                     sum(
                         CASE
                             WHEN
                                 rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
-                                AND relevance > 0 AND relevance::double <= 'inf'::double
+                                AND relevance::double <= 'inf'::double
+                                AND CASE
+                                    WHEN gain::varchar IN ('linear', 'exponential') THEN relevance > 0
+                                    ELSE coalesce(try_cast(gain::varchar AS MAP (double, double))[relevance::double], relevance::double) > 0
+                                END
                                 THEN
-                                    CASE gain WHEN 'linear' THEN relevance::double
-                                        ELSE 2.0::double ^ relevance::double - 1 END
+                                    CASE gain::varchar
+                                        WHEN 'linear' THEN relevance::double
+                                        WHEN 'exponential' THEN 2.0::double ^ relevance::double - 1
+                                        ELSE coalesce(try_cast(gain::varchar AS MAP (double, double))[relevance::double], relevance::double)
+                                    END
                                     / log2(rank::double + 1)
                         END
                     )
                     / nullif(
                         list_sum([
-                            CASE gain WHEN 'linear' THEN g::double ELSE 2.0::double ^ g::double - 1 END / log2(i + 1)
-                            FOR g, i IN CASE
-                                WHEN ideal = 'k'
-                                    THEN [
-                                        max(relevance) FILTER (relevance > 0 AND relevance::double <= 'inf'::double)
-                                        FOR place IN range(
-                                            coalesce(k, count(CASE WHEN rank >= 1 AND rank::double <= 'inf'::double THEN 1 END))::bigint
-                                        )
-                                    ]
-                                ELSE
-                                    list_slice(
-                                        list_sort(
-                                            list(relevance) FILTER (
-                                                relevance > 0 AND relevance::double <= 'inf'::double
-                                                AND (ideal = 'judged' OR (rank >= 1 AND rank::double <= 'inf'::double))
-                                            ),
-                                            'DESC'
-                                        ),
-                                        1, coalesce(k::double, 1e18)::bigint
+                            CASE gain::varchar WHEN 'exponential' THEN 2.0::double ^ g - 1 ELSE g END / log2(i + 1)
+                            FOR g, i IN [
+                                CASE
+                                    WHEN ideal = 'k'
+                                        THEN [
+                                            best[1] FOR place IN range(
+                                                coalesce(k, count(CASE WHEN rank >= 1 AND rank::double <= 'inf'::double THEN 1 END))::bigint
+                                            )
+                                        ]
+                                    ELSE list_slice(best, 1, coalesce(k::double, 1e18)::bigint)
+                                END
+                                FOR best IN [
+                                    list_sort(
+                                        CASE
+                                            WHEN gain::varchar IN ('linear', 'exponential')
+                                                THEN
+                                                    (
+                                                        list(relevance) FILTER (
+                                                            relevance > 0 AND relevance::double <= 'inf'::double
+                                                            AND (ideal != 'list' OR (rank >= 1 AND rank::double <= 'inf'::double))
+                                                        )
+                                                    )::double[]
+                                            ELSE [
+                                                g FOR g IN [
+                                                    coalesce(try_cast(gain::varchar AS MAP (double, double))[g::double], g::double)
+                                                    FOR g IN list(relevance) FILTER (
+                                                        relevance::double <= 'inf'::double
+                                                        AND (ideal != 'list' OR (rank >= 1 AND rank::double <= 'inf'::double))
+                                                    )
+                                                ]
+                                                IF g > 0
+                                            ]
+                                        END,
+                                        'DESC'
                                     )
-                            END
+                                ]
+                            ][1]
                         ]),
                         0.0
                     ),

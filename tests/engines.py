@@ -60,6 +60,8 @@ def as_macro(call: Call, **columns: str) -> str:
 def as_literal(value: object) -> str:
     if value is None:
         return "NULL"
+    if isinstance(value, Mapping):
+        return f"MAP {value}"
     return f"'{value}'" if isinstance(value, str) else str(value)
 
 
@@ -129,7 +131,7 @@ def by_reference(call: Call, group: pl.DataFrame) -> float | None:
     if isinstance(options.get("num_relevant"), list):
         options["num_relevant"] = next((n for n in options["num_relevant"] if n is not None), None)
     function = getattr(reference, call.name)
-    if columns == ["rank"] and call.name != "num_returned":
+    if columns == ["rank"] and call.name not in ("num_returned", "num_queries"):
         return function(floats["rank"], **options)
     if columns == ["prediction", "actual"]:
         return function(list(zip(floats["prediction"], floats["actual"], strict=True)), **options)

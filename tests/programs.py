@@ -72,7 +72,7 @@ def comparison(program: str, measure: str, options: str = "") -> Comparison | st
 
 
 def _call(text: str, program: str = "ir_measures") -> Call:
-    measure, options, _ = parse(text, convention=program)
+    measure, options, *_ = parse(text, convention=program)
     return Call(measure.name, options)
 
 
@@ -88,7 +88,7 @@ def _trec_eval(text: str, options: str, ranking: str = "float32") -> Comparison 
         return "trec_eval 10 scales grades by those of the query, with values it never sets"
     if text.startswith("unj_"):
         return "trec_eval counts a place below the end of the list as judged"
-    name, given, _ = parse(text, convention="trec_eval")
+    name, given, *_ = parse(text, convention="trec_eval")
     if options == "-l 2" and "min_relevance" in name.options:
         given["min_relevance"] = 2
     ranking = {"-J": "float32, judged only", "-M 100": "float32, top 100"}.get(options, ranking)

@@ -6,7 +6,7 @@ was not returned; a relevance that is None or NaN is unjudged; a negative one is
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 Number = float | None
 Row = tuple[Number, Number]
@@ -52,7 +52,9 @@ def _count_relevant(rows: Rows, min_relevance: float, given: float | None = None
 # Gain: Järvelin & Kekäläinen 2002; exponential gains from Burges et al. 2005.
 
 
-def _gain(grade: float | None, gain: str) -> float:
+def _gain(grade: float | None, gain: str | Mapping[float, float]) -> float:
+    if isinstance(gain, Mapping):
+        return max(gain.get(grade, grade or 0.0), 0.0)
     if grade is None or grade <= 0:
         return 0.0
     return {"linear": lambda g: g, "exponential": lambda g: 2.0**g - 1}[gain](grade)
@@ -67,19 +69,18 @@ def dcg(rows: Rows, *, k=None, gain="linear") -> float:
 
 def ideal_dcg(rows: Rows, *, k=None, gain="linear", ideal="judged") -> float:
     returned = _returned(rows)
-    if ideal == "judged":
-        grades = _grades(rows)
-    elif ideal == "list":
-        grades = [grade for _, grade in returned if grade is not None]
-    else:
-        places = len(returned) if k is None else k
-        grades = [max(_grades(rows), default=0.0)] * places
-    best_first = sorted(grades, reverse=True)[:k]
-    return dcg(list(enumerate(best_first, start=1)), gain=gain)
+    grades = [grade for _, grade in returned] if ideal == "list" else [g for _, g in rows if _known(g)]
+    gains = sorted((_gain(grade, gain) for grade in grades), reverse=True)
+    if ideal == "k":
+        gains = [max(gains, default=0.0)] * (len(returned) if k is None else k)
+    total = 0.0
+    for place, worth in enumerate(gains[:k], start=1):
+        total += worth / math.log2(place + 1)
+    return total
 
 
 def ndcg(rows: Rows, *, k=None, gain="linear", ideal="judged", empty=0.0) -> Number:
-    if not any(grade > 0 for grade in _grades(rows)):
+    if not any(_gain(grade, gain) > 0 for _, grade in rows if _known(grade)):
         return empty
     best = ideal_dcg(rows, k=k, gain=gain, ideal=ideal)
     return dcg(rows, k=k, gain=gain) / best if best else 0.0
@@ -96,6 +97,7 @@ def precision(rows: Rows, *, k=None, min_relevance=1, denominator="k") -> float:
         "returned": len(returned),
         "min": relevant if k is None else min(k, relevant),
         "judged": sum(grade is not None and grade >= 0 for _, grade in returned),
+        "reachable": min(len(returned), relevant),
     }[denominator]
     return len(_hits(rows, k, min_relevance)) / below if below else 0.0
 
@@ -139,9 +141,44 @@ def average_precision(
     return total / below if below else 0.0
 
 
-def r_precision(rows: Rows, *, min_relevance=1, empty=0.0, num_relevant=None) -> Number:
+def r_precision(rows: Rows, *, min_relevance=1, multiple=1.0, empty=0.0, num_relevant=None) -> Number:
     relevant = _count_relevant(rows, min_relevance, num_relevant)
-    return len(_hits(rows, relevant, min_relevance)) / relevant if relevant else empty
+    if relevant == 0:
+        return empty
+    places = relevant if multiple == 1 else math.floor(multiple * relevant + 0.9)
+    return len(_hits(rows, places, min_relevance)) / places if places else 0.0
+
+
+def set_average_precision(rows: Rows, *, k=None, min_relevance=1, empty=0.0) -> Number:
+    if _count_relevant(rows, min_relevance) == 0:
+        return empty
+    p = precision(rows, k=k, min_relevance=min_relevance, denominator="returned")
+    return p * recall(rows, k=k, min_relevance=min_relevance)
+
+
+# Interpolated precision, as in trec_eval's m_iprec_at_recall.c: from the end of the list upwards.
+
+
+def interpolated_precision(rows: Rows, *, recall=0.0, min_relevance=1, rounding="up", empty=0.0) -> Number:
+    relevant = _count_relevant(rows, min_relevance)
+    if relevant == 0:
+        return empty
+    needed = math.floor(recall * relevant + {"up": 0.9, "nearest": 0.5}[rounding])
+    best = 0.0
+    for found, rank in reversed(list(enumerate(_hits(rows, None, min_relevance), start=1))):
+        if found >= needed:
+            best = max(best, found / rank)
+    return best
+
+
+def eleven_point_precision(rows: Rows, *, min_relevance=1, rounding="up", empty=0.0) -> Number:
+    levels = [
+        interpolated_precision(
+            rows, recall=tenth / 10, min_relevance=min_relevance, rounding=rounding, empty=empty
+        )
+        for tenth in range(11)
+    ]
+    return None if None in levels else sum(levels) / 11
 
 
 def success(rows: Rows, *, k=None, min_relevance=1, empty=0.0) -> Number:
@@ -161,16 +198,27 @@ def reciprocal_rank(rows: Rows, *, k=None, min_relevance=1, empty=0.0) -> Number
 
 
 def rbp(rows: Rows, *, k=None, persistence=0.8, min_relevance=1, max_relevance=None) -> float:
-    if max_relevance is not None and max(_grades(rows), default=0.0) > max_relevance:
+    highest = max(_grades(rows), default=0.0)
+    scale = {"highest": max(highest, 1.0), "unscaled": 1.0}.get(max_relevance, max_relevance)
+    if isinstance(max_relevance, int | float) and highest > max_relevance:
         return math.nan
     total = 0.0
     for rank, grade in _returned(rows, k):
         if max_relevance is None:
             worth = float(_is_relevant(grade, min_relevance))
         else:
-            worth = max(grade or 0.0, 0.0) / max_relevance
+            worth = max(grade or 0.0, 0.0) / scale
         total += worth * persistence ** (rank - 1)
     return (1 - persistence) * total
+
+
+def rbp_residual(rows: Rows, *, persistence=0.8) -> float:
+    """What is known for sure, taken off the most that RBP can be."""
+    known = 0.0
+    for rank, grade in _returned(rows):
+        if grade is not None and grade >= 0:
+            known += (1 - persistence) * persistence ** (rank - 1)
+    return 1 - known
 
 
 def err(rows: Rows, *, k=None, max_relevance=4) -> float:
@@ -182,6 +230,82 @@ def err(rows: Rows, *, k=None, max_relevance=4) -> float:
         total += still_looking * satisfied / rank
         still_looking *= 1 - satisfied
     return total
+
+
+# User models, as in cwl_eval: a walk down places 1 to k, seen with weights that sum to 1.
+
+
+def _walk(rows: Rows, k, max_relevance, go_on: Callable[[int, float, float], float]) -> float:
+    if max(_grades(rows), default=0.0) > max_relevance:
+        return math.nan
+    chance, seen, gained, so_far = 1.0, 0.0, 0.0, 0.0
+    for i in range(1, (1000 if k is None else k) + 1):
+        here = [grade for rank, grade in _returned(rows) if i - 1 < rank <= i and grade is not None]
+        gain = min(sum(max(grade, 0.0) / max_relevance for grade in here), 1.0)
+        seen += chance
+        gained += chance * gain
+        so_far += gain
+        chance *= go_on(i, gain, so_far)
+    return gained / seen
+
+
+def _inverse_square(a: float) -> float:
+    return ((a - 1) / a) ** 2
+
+
+def sdcg(rows: Rows, *, k=None, max_relevance=1) -> float:
+    return _walk(rows, k, max_relevance, lambda i, *_: math.log2(i + 1) / math.log2(i + 2))
+
+
+def bpm(rows: Rows, *, k=None, target=1.0, max_relevance=1) -> float:
+    return _walk(rows, k, max_relevance, lambda _, __, so_far: float(so_far < target - 1e-12))
+
+
+def insq(rows: Rows, *, target=1.0, max_relevance=1) -> float:
+    return _walk(rows, None, max_relevance, lambda i, *_: _inverse_square(i + 2 * target))
+
+
+def inst(rows: Rows, *, target=1.0, max_relevance=1) -> float:
+    return _walk(
+        rows, None, max_relevance, lambda i, _, so_far: _inverse_square(i + target + (target - so_far))
+    )
+
+
+def nerr(rows: Rows, *, k=None, equation=8, persistence=0.9, target=1.0, max_relevance=1) -> float:
+    def go_on(i: int, gain: float, _: float) -> float:
+        by_place = {8: 1, 9: i / (i + 1), 10: persistence, 11: _inverse_square(i + 2 * target)}
+        return (1 - gain) * by_place[equation]
+
+    return _walk(rows, k, max_relevance, go_on)
+
+
+# Preference: the order itself. Clarke et al. 2021 and ir_measures' compat_provider and accuracy_provider.
+
+
+def compatibility(rows: Rows, *, persistence=0.95, normalized=True) -> float:
+    numbered = [
+        (number, rank if _known(rank) and rank >= 1 else math.inf, grade)
+        for number, (rank, grade) in enumerate(rows)
+    ]
+    wanted = [row for row in numbered if _known(row[2]) and row[2] > 0]
+    ideal = sorted(wanted, key=lambda row: (-row[2], row[1]))
+    lowest = max((math.ceil(rank) for _, rank, _ in numbered if rank < math.inf), default=0)
+    overlap, best, weights = 0.0, 0.0, 0.0
+    for d in range(1, max(lowest, len(ideal)) + 1):
+        top = {number for number, rank, _ in numbered if rank <= d}
+        ideal_top = {number for number, *_ in ideal[:d]}
+        overlap += persistence ** (d - 1) * len(top & ideal_top) / d
+        best += persistence ** (d - 1) * len(ideal_top) / d
+        weights += persistence ** (d - 1)
+    below = best if normalized else weights
+    return overlap / below if ideal else 0.0
+
+
+def pairwise_accuracy(rows: Rows, *, k=None, min_relevance=1) -> Number:
+    hits = _hits(rows, k, min_relevance)
+    others = [rank for rank, grade in _returned(rows, k) if not _is_relevant(grade, min_relevance)]
+    pairs = [(hit, other) for hit in hits for other in others]
+    return 1 - sum(other < hit for hit, other in pairs) / len(pairs) if pairs else None
 
 
 # Pool: what was judged. Buckley & Voorhees 2004, with the min(N, R) of trec_eval's m_bpref.c.
@@ -206,6 +330,54 @@ def bpref(rows: Rows, *, min_relevance=1, empty=0.0) -> Number:
                 above += 1
         total += 1 - min(above, relevant) / min(judged_not_relevant, relevant) if above else 1
     return total / relevant
+
+
+def unjudged_share(rows: Rows, *, k=None) -> float:
+    returned = _returned(rows, k)
+    holes = [grade for _, grade in returned if grade is None or grade < 0]
+    below = len(returned) if k is None else k
+    return len(holes) / below if below else 0.0
+
+
+def inferred_ap(rows: Rows, *, min_relevance=1, empty=0.0) -> Number:
+    """Sum up the expected precision at each relevant row, as in trec_eval's m_infap.c."""
+    relevant = int(_count_relevant(rows, min_relevance))
+    if relevant == 0:
+        return empty
+    total = 0.0
+    for hits, hit in enumerate(_hits(rows, None, min_relevance)):
+        above = [
+            grade
+            for rank, grade in _returned(rows)
+            if rank < hit and grade is not None and not _is_relevant(grade, min_relevance)
+        ]
+        other = sum(grade >= 0 for grade in above)
+        expected = (hits + 1e-5) / (hits + other + 2e-5)
+        total += (1 + (hits + len(above)) * expected) / hit
+    return total / relevant
+
+
+def num_nonrelevant_returned(rows: Rows, *, k=None, min_relevance=1) -> int:
+    return sum(grade is not None and 0 <= grade < min_relevance for _, grade in _returned(rows, k))
+
+
+def num_queries(rows: Rows) -> int:
+    return int(len(rows) > 0)
+
+
+def utility(
+    rows: Rows,
+    *,
+    k=None,
+    min_relevance=1,
+    relevant_returned=1.0,
+    others_returned=-1.0,
+    relevant_missed=0.0,
+) -> float:
+    hits = len(_hits(rows, k, min_relevance))
+    others = len(_returned(rows, k)) - hits
+    missed = _count_relevant(rows, min_relevance) - hits
+    return relevant_returned * hits + others_returned * others + relevant_missed * missed
 
 
 def num_returned(rows: Rows, *, k=None) -> int:

@@ -155,11 +155,19 @@ def test_record(name):
 )
 def test_a_name_from_elsewhere_is_understood(program, spelling, name):
     text = f"{spelling[:-1]}10" if spelling.endswith("_k") else spelling
-    measure, options, judged_only = parse(text, convention=program)
+    text = f"{spelling[:-1]}0.5" if spelling.endswith("_x") else text
+    measure, options, judged_only, aggregate = parse(text, convention=program)
     assert measure is MEASURES[name]
     assert not judged_only
-    implied = MEASURES[name].names[program][spelling]
-    assert options == ({**implied, "k": 10} if spelling.endswith("_k") else implied)
+    implied = dict(MEASURES[name].names[program][spelling])
+    assert aggregate == implied.pop("aggregate", measure.aggregate)
+    if spelling.endswith("_k"):
+        implied["k"] = 10
+    if spelling.endswith("_x"):
+        assert len(options) == len(implied) + 1
+        assert options.items() >= implied.items()
+    else:
+        assert options == implied
 
 
 # Exports and documentation

@@ -37,23 +37,43 @@ CASES = [
 ANY_MEASURE = {
     "k": [None, 1, 2, 3, 5, 300],
     "min_relevance": [1, 0, 0.5, 2, 3],
-    "gain": ["linear", "exponential"],
+    "gain": ["linear", "exponential", {0: 2, 1: 0.5, 3: 7}],
     "ideal": ["judged", "list", "k"],
     "empty": [0.0, 1.0, None, 0.5],
     "num_relevant": [None, 0, 1, 4, "total"],
     "beta": [1.0, 0.5, 2.0],
     "persistence": [0.8, 0, 0.5, 0.95],
+    "recall": [0.0, 0.1, 0.5, 1],
+    "rounding": ["up", "nearest"],
+    "multiple": [1.0, 0.2, 0.5, 2],
+    "target": [1.0, 0.25, 0.7, 3],
+    "equation": [8, 9, 10, 11],
+    "normalized": [True, False],
+    "relevant_returned": [1.0, 2, 0],
+    "others_returned": [-1.0, 0.5],
+    "relevant_missed": [0.0, -1.5],
     "not_found": ["zero", "skip", 1, 7, 2.5, "instead"],
 }
 ONE_MEASURE = {
-    ("precision", "denominator"): ["k", "returned", "min", "judged"],
+    ("precision", "denominator"): ["k", "returned", "min", "judged", "reachable"],
     ("recall", "denominator"): ["relevant", "min"],
     ("average_precision", "denominator"): ["relevant", "min", "k", "returned", "found"],
-    ("rbp", "max_relevance"): [None, 1, 2.5, 4, 5],
+    ("rbp", "max_relevance"): [None, 1, 2.5, 4, 5, "highest", "unscaled"],
     ("err", "max_relevance"): [4, 1, 2.5, 5],
+    ("nerr", "persistence"): [0.9, 0, 0.5, 0.95],
+    ("compatibility", "persistence"): [0.95, 0, 0.5, 0.8],
+    **{(name, "max_relevance"): [1, 2.5, 4, 5] for name in ("sdcg", "bpm", "insq", "inst", "nerr")},
 }
 # Those of them that count every returned row, or every judged one.
-COUNTING = {"judged_share", "num_returned"}
+COUNTING = {
+    "judged_share",
+    "num_returned",
+    "set_average_precision",
+    "unjudged_share",
+    "utility",
+    "compatibility",
+    "pairwise_accuracy",
+}
 RANKED = sorted(name for name, m in MEASURES.items() if set(m.columns) <= {"rank", "relevance"})
 LINK = {"mean_reciprocal_rank", "hits_at_k", "mean_rank"}
 
@@ -196,14 +216,16 @@ def test_golden_value_follows_from_its_arithmetic(case):
 
 def test_every_option_away_from_its_default_has_a_golden_case():
     seen = {
-        (call.name, o, v) for call in (parse_call(c["call"]) for c in CASES) for o, v in call.options.items()
+        (call.name, o, repr(v))
+        for call in (parse_call(c["call"]) for c in CASES)
+        for o, v in call.options.items()
     }
     for name, measure in MEASURES.items():
         for option, default in measure.options.items():
             tried = {value for n, o, value in seen if (n, o) == (name, option)}
-            assert tried - {default}, f"no case of {name} with another {option}"
+            assert tried - {repr(default)}, f"no case of {name} with another {option}"
             if isinstance(default, str) and option != "not_found":
-                assert tried >= set(domain(name, option)) - {default}, (
+                assert tried >= set(map(repr, domain(name, option))) - {repr(default)}, (
                     f"{name}: {option} has words without a case"
                 )
 
@@ -287,7 +309,7 @@ def counts_returned_rows(call):
         call.name in COUNTING
         or (call.name == "f_measure" and options["k"] is None)
         or (call.name == "ndcg" and options["ideal"] == "k" and options["k"] is None)
-        or options.get("denominator") == "returned"
+        or options.get("denominator") in ("returned", "reachable")
         or (options.get("denominator") == "k" and options["k"] is None)
     )
 
@@ -330,7 +352,9 @@ def test_values_stay_in_the_range_of_the_catalogue(frames, asked):
         for place, values in engine(frames, asked).items():
             for call, value in zip(asked, values, strict=True):
                 low, high = MEASURES[call.name].bounds
-                assert value is None or math.isnan(value) or low <= value <= high + 1e-12, (
+                if call.options.get("max_relevance") == "unscaled":
+                    continue  # without a scale there is no top
+                assert value is None or math.isnan(value) or low - 1e-12 <= value <= high + 1e-12, (
                     f"{engine.__name__} {call}: {value} of {shown(frames[place])}"
                 )
 
@@ -338,7 +362,9 @@ def test_values_stay_in_the_range_of_the_catalogue(frames, asked):
 def pads_to_k(call):
     """Tell whether places below the end of the list count."""
     return (
-        call.name == "f_measure" or call.options.get("denominator") == "k" or call.options.get("ideal") == "k"
+        call.name in ("f_measure", "unjudged_share", "sdcg")
+        or call.options.get("denominator") == "k"
+        or call.options.get("ideal") == "k"
     )
 
 
@@ -379,7 +405,16 @@ def test_the_cutoff_may_be_a_grouping_column_in_sql(frames, data):
 WRONG = {
     "k": [0, -1, 1.5],
     "min_relevance": [-1, -0.5, None],
-    "gain": ["exp", "Linear", None],
+    "gain": ["exp", "Linear", None, {1: "x"}],
+    "recall": [-0.1, 1.5, None],
+    "rounding": ["down", None],
+    "multiple": [0, -1, None],
+    "target": [0, -1, None],
+    "equation": [7, None],
+    "normalized": [None],
+    "relevant_returned": [None],
+    "others_returned": [None],
+    "relevant_missed": [None],
     "ideal": ["qrels", None],
     "denominator": ["relevent", "K", None],
     "persistence": [-0.1, 1, 1.5, None],
@@ -392,7 +427,11 @@ REFUSED = [
     for name, measure in MEASURES.items()
     for option in measure.options
     for value in WRONG.get(option, [])
-] + [Call("err", {"max_relevance": None}), Call("precision", {"denominator": "relevant"})]
+] + [
+    Call("err", {"max_relevance": None}),
+    Call("rbp", {"max_relevance": "highst"}),
+    Call("precision", {"denominator": "relevant"}),
+]
 TABLE = pl.DataFrame({"rank": [1, 2], "relevance": [1, 0]})
 
 
@@ -440,7 +479,11 @@ def test_options_are_keywords_in_python(name):
 @pytest.mark.parametrize("call", EACH_VALUE, ids=str)
 def test_label(call):
     options = MEASURES[call.name].options
-    changed = {o: v for o, v in call.options.items() if not (v == options[o] and type(v) is not bool)}
+    changed = {
+        o: v
+        for o, v in call.options.items()
+        if not (v == options[o] and isinstance(v, bool) == isinstance(options[o], bool))
+    }
     cutoff = changed.pop("k", None)
     words = ", ".join(f"{option}={value}" for option, value in changed.items())
     label = call.name + (f"({words})" if words else "") + (f"@{cutoff}" if cutoff else "")

@@ -20,11 +20,12 @@ from polars_rank.measures.rows import (
 @measure(
     source="Cleverdon and Keen 1966; trec_eval P_k and set_P",
     names={
-        "ir_measures": {"P": {}, "Precision": {}, "SetP": {}},
+        "ir_measures": {"P": {}, "Precision": {}, "SetP": {}, "SetRelP": {"denominator": "reachable"}},
         "trec_eval": {
             "P_k": {},
             "set_P": {},
             "relative_P_k": {"denominator": "min"},
+            "set_relative_P": {"denominator": "reachable"},
         },
         "ranx": {"precision": {}},
     },
@@ -35,7 +36,7 @@ def precision(
     *,
     k: int | None = None,
     min_relevance: float = 1,
-    denominator: Literal["k", "returned", "min", "judged"] = "k",
+    denominator: Literal["k", "returned", "min", "judged", "reachable"] = "k",
 ) -> pl.Expr:
     r"""Share of the top k that is relevant.
 
@@ -56,7 +57,8 @@ def precision(
         Least grade that is relevant.
     denominator
         ``"k"``: k, however short the list (trec_eval); ``"returned"``: the items returned in the
-        top k; ``"min"``: min(k, relevant items); ``"judged"``: the items judged in the top k.
+        top k; ``"min"``: min(k, relevant items); ``"judged"``: the items judged in the top k;
+        ``"reachable"``: min(items returned in the top k, relevant items) (trec_eval set_relative_P).
 
     Returns
     -------
@@ -88,6 +90,8 @@ def precision(
         size = count(judged(g) & returned(r, k))
     elif denominator == "min":
         size = _capped(count(relevant(g, min_relevance)), k)
+    elif denominator == "reachable":
+        size = pl.min_horizontal(count(relevant(g, min_relevance)), count(returned(r, k)))
     elif denominator == "returned" or k is None:
         size = count(returned(r, k))
     else:
@@ -102,6 +106,7 @@ def precision(
         "trec_eval": {"recall_k": {}, "set_recall": {}},
         "ranx": {"recall": {}},
         "beir": {"R_cap": {"denominator": "min"}},
+        "ragas": {"context_recall": {}},
     },
 )
 def recall(
@@ -180,7 +185,7 @@ def recall(
     source="van Rijsbergen 1979; trec_eval set_F",
     names={
         "ir_measures": {"SetF": {}},
-        "trec_eval": {"set_F": {}},
+        "trec_eval": {"set_F": {}, "set_F_x": {}},
         "ranx": {"f1": {}},
     },
 )
@@ -258,8 +263,9 @@ def f_measure(
     source="Buckley and Voorhees 2005; trec_eval map and map_cut",
     names={
         "ir_measures": {"AP": {}, "MAP": {}},
-        "trec_eval": {"map": {}, "map_cut_k": {}},
+        "trec_eval": {"map": {}, "map_cut_k": {}, "gm_map": {"aggregate": "geometric"}},
         "ranx": {"map": {}},
+        "ragas": {"context_precision": {"denominator": "found"}},
     },
 )
 def average_precision(
@@ -354,7 +360,7 @@ def average_precision(
     source="Buckley and Voorhees 2005; trec_eval Rprec",
     names={
         "ir_measures": {"Rprec": {}, "RPrec": {}},
-        "trec_eval": {"Rprec": {}},
+        "trec_eval": {"Rprec": {}, "Rprec_mult_x": {}},
         "ranx": {"r-precision": {}, "r_precision": {}},
     },
 )
@@ -363,12 +369,14 @@ def r_precision(
     relevance: IntoColumn = "relevance",
     *,
     min_relevance: float = 1,
+    multiple: float = 1.0,
     num_relevant: IntoColumn | float | None = None,
     empty: float | None = 0.0,
 ) -> pl.Expr:
     r"""Precision at R, the number of relevant items.
 
-    $|\{rank \le R, relevance \ge min\_relevance\}| / R$
+    $|\{rank \le c, relevance \ge min\_relevance\}| / c$ with $c = R$, or $c = \lfloor m R + 0.9 \rfloor$
+    for a multiple m; 0 where c is 0.
 
     One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
     returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
@@ -381,6 +389,8 @@ def r_precision(
         Grade: any number or Boolean.
     min_relevance
         Least grade that is relevant.
+    multiple
+        m: 0.5 looks at the first half of R places, 2 at twice as many.
     num_relevant
         Column or number: R, for logs that hold only what was returned; None counts the rows.
     empty
@@ -394,11 +404,11 @@ def r_precision(
     Raises
     ------
     ValueError
-        If min_relevance is negative, or num_relevant or empty is no number.
+        If min_relevance is negative, multiple is not above 0, or num_relevant or empty is no number.
 
     References
     ----------
-    Buckley and Voorhees 2005; trec_eval Rprec.
+    Buckley and Voorhees 2005; trec_eval Rprec and Rprec_mult.
 
     Examples
     --------
@@ -408,11 +418,75 @@ def r_precision(
     >>> round(judged.select(rank.r_precision()).item(), 4)
     0.6667
     """
-    name = label("r_precision", min_relevance=min_relevance, num_relevant=num_relevant, empty=empty)
+    name = label(
+        "r_precision", min_relevance=min_relevance, multiple=multiple, num_relevant=num_relevant, empty=empty
+    )
     r, g = number(rank), number(relevance)
     total = count_relevant(g, min_relevance, num_relevant)
-    hits = count(relevant(g, min_relevance) & returned(r) & (r <= total))
-    return unless_empty(ratio(hits, total), total, empty, num_relevant).alias(name)
+    places = total if multiple == 1 else (multiple * total + 0.9).floor()
+    hits = count(relevant(g, min_relevance) & returned(r) & (r <= places))
+    return unless_empty(ratio(hits, places), total, empty, num_relevant).alias(name)
+
+
+@measure(
+    source="trec_eval set_map",
+    names={"ir_measures": {"SetAP": {}}, "trec_eval": {"set_map": {}}},
+)
+def set_average_precision(
+    rank: IntoColumn = "rank",
+    relevance: IntoColumn = "relevance",
+    *,
+    k: int | None = None,
+    min_relevance: float = 1,
+    empty: float | None = 0.0,
+) -> pl.Expr:
+    r"""Average precision of a set without order: its precision times its recall.
+
+    $hits^2 / (n R)$; hits = relevant items among the n returned in the top k, R = relevant items,
+    returned or not.
+
+    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
+    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+
+    Parameters
+    ----------
+    rank
+        Number, 1 is the top.
+    relevance
+        Grade: any number or Boolean.
+    k
+        Cutoff; None for the whole list.
+    min_relevance
+        Least grade that is relevant.
+    empty
+        Value where nothing is relevant; None for null.
+
+    Returns
+    -------
+    pl.Expr
+        Float64, one value a group. Range [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If k is below 1 or not whole, min_relevance is negative, or empty is no number.
+
+    References
+    ----------
+    trec_eval set_map.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_rank as rank
+    >>> judged = pl.DataFrame({"rank": [1, 2, None], "relevance": [2, 0, 3]})
+    >>> judged.select(rank.set_average_precision()).item()
+    0.25
+    """
+    name = label("set_average_precision", k=k, min_relevance=min_relevance, empty=empty)
+    r, g = number(rank), number(relevance)
+    hits, total = count(relevant(g, min_relevance) & returned(r, k)), count(relevant(g, min_relevance))
+    return unless_empty(ratio(hits**2, count(returned(r, k)) * total), total, empty).alias(name)
 
 
 @measure(

@@ -1,9 +1,19 @@
 """Cascade measures: the user reads down the list and stops somewhere."""
 
+from typing import Literal
+
 import polars as pl
 
 from polars_rank.catalogue import IntoColumn, label, measure
-from polars_rank.measures.rows import count, number, relevant, returned, unless_empty
+from polars_rank.measures.rows import (
+    count,
+    judged,
+    nan_beyond,
+    number,
+    relevant,
+    returned,
+    unless_empty,
+)
 
 
 @measure(
@@ -73,7 +83,11 @@ def reciprocal_rank(
 
 @measure(
     source="doi:10.1145/1416950.1416952 (Moffat and Zobel 2008)",
-    names={"ir_measures": {"RBP": {}}, "trec_eval": {"rbp": {}}, "ranx": {"rbp": {}}},
+    names={
+        "ir_measures": {"RBP": {}},
+        "trec_eval": {"rbp": {"persistence": 0.9, "max_relevance": "highest"}},
+        "ranx": {"rbp": {"max_relevance": "unscaled"}},
+    },
 )
 def rbp(
     rank: IntoColumn = "rank",
@@ -82,7 +96,7 @@ def rbp(
     k: int | None = None,
     persistence: float = 0.8,
     min_relevance: float = 1,
-    max_relevance: float | None = None,
+    max_relevance: float | Literal["highest", "unscaled"] | None = None,
 ) -> pl.Expr:
     r"""Rank-biased precision: gain at the rate of a user who goes on with a fixed chance.
 
@@ -106,7 +120,8 @@ def rbp(
         Least grade that is relevant; not used where max_relevance is given.
     max_relevance
         Top of the grade scale, for graded gains; None for binary ones. A larger grade anywhere in
-        the group gives NaN.
+        the group gives NaN. ``"highest"``: the highest grade of the group, at least 1 (trec_eval 10);
+        ``"unscaled"``: the grades themselves (ranx), so that values can exceed 1.
 
     Returns
     -------
@@ -138,8 +153,67 @@ def rbp(
     weight = (1 - persistence) * pl.lit(float(persistence)).pow(r - 1)
     if max_relevance is None:
         return (weight.filter(relevant(g, min_relevance) & returned(r, k)).sum().abs()).alias(name)
-    value = (weight * g / max_relevance).filter(relevant(g, 0) & returned(r, k)).sum().abs()
-    return _nan_beyond(value, g, max_relevance).alias(name)
+    value = (weight * g).filter(relevant(g, 0) & returned(r, k)).sum().abs()
+    if max_relevance == "unscaled":
+        return value.alias(name)
+    if max_relevance == "highest":
+        highest = g.filter(relevant(g, 0)).max().clip(lower_bound=1).fill_null(1.0)
+        return (value / highest).alias(name)
+    return nan_beyond(value / max_relevance, g, max_relevance).alias(name)
+
+
+@measure(
+    source="doi:10.1145/1416950.1416952 (Moffat and Zobel 2008)",
+    empty=1.0,
+    names={"trec_eval": {"rbp_resid": {"persistence": 0.9}}},
+)
+def rbp_residual(
+    rank: IntoColumn = "rank", relevance: IntoColumn = "relevance", *, persistence: float = 0.8
+) -> pl.Expr:
+    r"""How much rank-biased precision could rise if all that is unjudged had the highest gain.
+
+    $1 - (1 - p) \sum_{judged} p^{rank - 1}$: the weight of every place where no judged item stands, below
+    the end of the list too.
+
+    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
+    returned; a null, NaN or negative grade is unjudged. Nothing returned gives 1.
+
+    Parameters
+    ----------
+    rank
+        Number, 1 is the top.
+    relevance
+        Grade: any number or Boolean.
+    persistence
+        p, the chance to go on to the next item, as in `rbp` (trec_eval 10 has 0.9).
+
+    Returns
+    -------
+    pl.Expr
+        Float64, one value a group. Range [0, 1] for distinct whole ranks.
+
+    Raises
+    ------
+    ValueError
+        If persistence is not in [0, 1).
+
+    References
+    ----------
+    doi:10.1145/1416950.1416952 (Moffat and Zobel 2008). trec_eval has 0 where every returned item is
+    judged or none is returned.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_rank as rank
+    >>> judged = pl.DataFrame({"rank": [1, 2, 3], "relevance": [1, None, 0]})
+    >>> judged.select(rank.rbp_residual(persistence=0.5)).item()
+    0.375
+    """
+    name = label("rbp_residual", persistence=persistence)
+    r, g = number(rank), number(relevance)
+    weight = (1 - persistence) * pl.lit(float(persistence)).pow(r - 1)
+    return (1 - weight.filter(judged(g) & returned(r)).sum()).alias(name)
 
 
 @measure(
@@ -202,9 +276,4 @@ def err(
     stop = stops.filter(rows).sort_by(r.filter(rows), g.filter(rows), descending=[False, True])
     place = r.filter(rows).sort()
     reached = (1 - stop).cum_prod().shift(1, fill_value=1.0)
-    return _nan_beyond((stop / place * reached).sum().abs(), g, max_relevance).alias(name)
-
-
-def _nan_beyond(value: pl.Expr, relevance: pl.Expr, max_relevance: float) -> pl.Expr:
-    beyond = relevance.is_between(max_relevance, float("inf"), closed="right").any()
-    return pl.when(beyond).then(float("nan")).otherwise(value)
+    return nan_beyond((stop / place * reached).sum().abs(), g, max_relevance).alias(name)

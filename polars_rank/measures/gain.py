@@ -1,5 +1,6 @@
 """Gain measures: each item adds its gain, discounted by its rank."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 import polars as pl
@@ -8,6 +9,7 @@ from polars_rank.catalogue import IntoColumn, label, measure
 from polars_rank.measures.rows import count, number, ratio, relevant, returned, unless_empty
 
 Gain = Literal["linear", "exponential"]
+Gains = Mapping[float, float]
 Ideal = Literal["judged", "list", "k"]
 
 _JARVELIN = "doi:10.1145/582415.582418 (Järvelin and Kekäläinen 2002)"
@@ -23,7 +25,7 @@ def dcg(
     relevance: IntoColumn = "relevance",
     *,
     k: int | None = None,
-    gain: Gain = "linear",
+    gain: Gain | Gains = "linear",
 ) -> pl.Expr:
     r"""Discounted cumulative gain: the gains of the returned items, each discounted by its rank.
 
@@ -41,7 +43,8 @@ def dcg(
     k
         Only ranks up to k count; None for the whole list.
     gain
-        ``"linear"``: the grade itself; ``"exponential"``: 2^grade - 1 (Burges et al. 2005), in float.
+        ``"linear"``: the grade itself; ``"exponential"``: 2^grade - 1 (Burges et al. 2005), in float;
+        or a mapping of grades to gains, ``{1: 3, 2: 7}``: other grades gain themselves.
 
     Returns
     -------
@@ -51,7 +54,7 @@ def dcg(
     Raises
     ------
     ValueError
-        If k is below 1 or not whole, or gain is not one of the two.
+        If k is below 1 or not whole, or gain is neither a word of its list nor a mapping of numbers.
 
     References
     ----------
@@ -76,7 +79,9 @@ def dcg(
     bounds=(0.0, float("inf")),
     names={"trec_eval": {"ideal_dcg": {}}},
 )
-def ideal_dcg(relevance: IntoColumn = "relevance", *, k: int | None = None, gain: Gain = "linear") -> pl.Expr:
+def ideal_dcg(
+    relevance: IntoColumn = "relevance", *, k: int | None = None, gain: Gain | Gains = "linear"
+) -> pl.Expr:
     r"""DCG of the best possible ranking: all judged items by descending grade.
 
     $IDCG_k = \sum_{i \le k} gain(g_i) / \log_2(i + 1)$ with $g_1 \ge g_2 \ge \dots$ the grades of the
@@ -92,7 +97,8 @@ def ideal_dcg(relevance: IntoColumn = "relevance", *, k: int | None = None, gain
     k
         Only the k best count; None for all.
     gain
-        ``"linear"``: the grade itself; ``"exponential"``: 2^grade - 1 (Burges et al. 2005), in float.
+        ``"linear"``: the grade itself; ``"exponential"``: 2^grade - 1 (Burges et al. 2005), in float;
+        or a mapping of grades to gains, ``{1: 3, 2: 7}``: other grades gain themselves.
 
     Returns
     -------
@@ -102,7 +108,7 @@ def ideal_dcg(relevance: IntoColumn = "relevance", *, k: int | None = None, gain
     Raises
     ------
     ValueError
-        If k is below 1 or not whole, or gain is not one of the two.
+        If k is below 1 or not whole, or gain is neither a word of its list nor a mapping of numbers.
 
     References
     ----------
@@ -133,7 +139,7 @@ def ndcg(
     relevance: IntoColumn = "relevance",
     *,
     k: int | None = None,
-    gain: Gain = "linear",
+    gain: Gain | Gains = "linear",
     ideal: Ideal = "judged",
     empty: float | None = 0.0,
 ) -> pl.Expr:
@@ -153,7 +159,8 @@ def ndcg(
     k
         Only ranks up to k count, and the ideal has k items; None for the whole list.
     gain
-        ``"linear"``: the grade itself; ``"exponential"``: 2^grade - 1 (Burges et al. 2005), in float.
+        ``"linear"``: the grade itself; ``"exponential"``: 2^grade - 1 (Burges et al. 2005), in float;
+        or a mapping of grades to gains, ``{1: 3, 2: 7}``: other grades gain themselves.
     ideal
         ``"judged"``: all judged items; ``"list"``: the returned ones, at any rank; ``"k"``: k items
         (all returned, if k is None) of the group's highest grade.
@@ -168,7 +175,7 @@ def ndcg(
     Raises
     ------
     ValueError
-        If k is below 1 or not whole, gain or ideal is not one of its words, or empty is no number.
+        If k is below 1 or not whole, gain or ideal is none of its choices, or empty is no number.
 
     References
     ----------
@@ -193,8 +200,10 @@ def ndcg(
     return unless_empty(ratio(reached, best), count(gains.is_not_null()), empty).alias(name)
 
 
-def _gains(relevance: pl.Expr, gain: Gain) -> pl.Expr:
-    amount = relevance if gain == "linear" else pl.lit(2.0).pow(relevance) - 1
+def _gains(relevance: pl.Expr, gain: Gain | Gains) -> pl.Expr:
+    if isinstance(gain, Mapping):
+        relevance = relevance.replace({float(grade): float(gained) for grade, gained in gain.items()})
+    amount = pl.lit(2.0).pow(relevance) - 1 if gain == "exponential" else relevance
     return pl.when(relevant(relevance, 0) & (relevance != 0)).then(amount)
 
 

@@ -65,3 +65,9 @@ def unless_empty(value: pl.Expr, num_relevant: pl.Expr, empty: float | None, giv
     if empty == 0 and given is None:
         return value
     return pl.when(num_relevant > 0).then(value).otherwise(empty)
+
+
+def nan_beyond(value: pl.Expr, relevance: pl.Expr, max_relevance: float) -> pl.Expr:
+    """Refuse a grade beyond the scale, anywhere in the group, by NaN."""
+    beyond = relevance.is_between(max_relevance, inf, closed="right").any()
+    return pl.when(beyond).then(float("nan")).otherwise(value)
