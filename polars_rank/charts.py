@@ -77,7 +77,7 @@ def precision_recall(
     >>> precision_recall(judged, keys=[])["precision"].round(2).to_list()
     [1.0, 1.0, 1.0, 1.0, 0.67, 0.67, 0.67, 0.0, 0.0, 0.0, 0.0]
     """
-    per_query = interpolated_precision(
+    per_query = curves_by_ranking(
         as_lazy(judged, "judged"),
         min_relevance=min_relevance,
         ranking=[*keys, query],
@@ -93,7 +93,7 @@ def precision_recall(
     return like(judged, curves.sort(*keys, "recall"))
 
 
-def interpolated_precision(
+def curves_by_ranking(
     rows: pl.LazyFrame,
     *,
     ranking: Sequence[str] = ("system", "query"),

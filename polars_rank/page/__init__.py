@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from polars_rank.catalogue import parse
-from polars_rank.charts import CUTOFFS, RECALL_LEVELS, interpolated_precision
+from polars_rank.charts import CUTOFFS, RECALL_LEVELS, curves_by_ranking
 from polars_rank.comparison import compare
 from polars_rank.differences import contribution, is_sum_over_items
 from polars_rank.errors import DataError, nearest, require_columns
@@ -122,7 +122,7 @@ def page(
     best_first = _best_first(per_query, names[0])
     plan = _Plan(best_first, _known(baseline, best_first), names, range(len(slices)), missing)
     per_query, attributes = _coded(per_query, slices)
-    curves = interpolated_precision(rows.lazy()).collect()
+    curves = curves_by_ranking(rows.lazy()).collect()
     values = plan.placed(per_query).sort("query", "_system")
     ids = values["query"].unique(maintain_order=True)
     data = {
