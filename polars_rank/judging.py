@@ -1,11 +1,12 @@
 """Run and qrels become the judged table that measures eat."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import polars as pl
 
+from polars_rank.conventions import convention_of
 from polars_rank.errors import DataError, require_choice, require_columns
 from polars_rank.ranking import (
     OrderBy,
@@ -79,17 +80,18 @@ def judge(
     run: FrameT,
     qrels: Frame,
     *,
+    convention: str | None = None,
     keys: Sequence[str] | None = None,
     attributes: Frame | Sequence[str] | None = None,
     order_by: OrderBy | None = None,
     descending: bool = True,
-    ties: Ties = "item-descending",
-    score_dtype: ScoreType = "float64",
+    ties: Ties | None = None,
+    score_dtype: ScoreType | None = None,
     rank_base: Literal[0, 1] = 1,
-    queries: Queries = "qrels",
-    duplicates: Duplicates = "error",
+    queries: Queries | None = None,
+    duplicates: Duplicates | None = None,
     judged_only: bool = False,
-    drop_identical: bool = False,
+    drop_identical: bool | None = None,
     depth: int | None = None,
     query: str = "query",
     item: str = "item",
@@ -113,6 +115,9 @@ def judge(
     qrels
         One row a judgement: `query`, `item`, `relevance` (a number; without that column every row has
         grade 1; null or NaN is unjudged). Its other columns are not used.
+    convention
+        A program, such as ``"trec_eval-9"``, whose ways are the defaults of `ties`, `score_dtype`,
+        `queries`, `duplicates` and `drop_identical`; what is given itself goes first.
     keys
         Columns that tell rankings of a query apart; default ``["system"]`` if the run has it. Each system
         is crossed with the judged queries; any other key gives a ranking where some system has it.
@@ -125,24 +130,26 @@ def judge(
     descending
         False where a low score is good, as with distances.
     ties
-        Order of equal scores: ``"item-descending"`` (trec_eval), ``"item-ascending"``,
+        Order of equal scores: ``"item-descending"`` (default; trec_eval), ``"item-ascending"``,
         ``"item-text-descending"`` (integers as text), ``"best"`` or ``"worst"`` (higher or lower grades
         first, then item-descending).
     score_dtype
-        ``"float32"`` narrows the scores, as trec_eval 9 does, so that close ones tie.
+        ``"float64"`` (default); ``"float32"`` narrows the scores, as trec_eval 9 does, so that close ones
+        tie.
     rank_base
         0 for ranks that count from 0.
     queries
-        ``"qrels"``: every judged query, a missing one scores 0 (trec_eval -c); ``"both"``: only rankings
-        that the run has of judged queries (trec_eval without -c); ``"run"``: those of the run, judged or
-        not; ``"all"``.
+        ``"qrels"`` (default): every judged query, a missing one scores 0 (trec_eval -c); ``"both"``: only
+        rankings that the run has of judged queries (trec_eval without -c); ``"run"``: those of the run,
+        judged or not; ``"all"``.
     duplicates
-        An item twice in a ranking, or twice judged: ``"error"``; ``"first"`` keeps its best-ranked copy
-        and the places of all others, and equal judgements once; ``"max"`` keeps the highest grade too.
+        An item twice in a ranking, or twice judged: ``"error"`` (default); ``"first"`` keeps its
+        best-ranked copy and the places of all others, and equal judgements once; ``"max"`` keeps the
+        highest grade too.
     judged_only
         Rank judged items only (trec_eval -J): unjudged rows go, and negative grades lose their rank.
     drop_identical
-        Drop rows whose item is the query itself before ranking (BEIR).
+        Drop rows whose item is the query itself before ranking (BEIR); default: False.
     depth
         Keep the top of each ranking only (trec_eval -M).
     query, item, score, rank, relevance
@@ -176,26 +183,34 @@ def judge(
     >>> rank.judge(run, qrels).select("item", "rank", "relevance").sort("rank").rows()
     [('c', None, 1.0), ('b', 1, None), ('a', 2, 2.0)]
     """
+    given = {
+        "order_by": order_by,
+        "ties": ties,
+        "score_dtype": score_dtype,
+        "queries": queries,
+        "duplicates": duplicates,
+        "drop_identical": drop_identical,
+    }
     options = Judging(
         keys=keys,
         attributes=attributes,
-        order_by=order_by,
         descending=descending,
-        ties=ties,
-        score_dtype=score_dtype,
         rank_base=rank_base,
-        queries=queries,
-        duplicates=duplicates,
         judged_only=judged_only,
-        drop_identical=drop_identical,
         depth=depth,
         query=query,
         item=item,
         score=score,
         rank=rank,
         relevance=relevance,
+        **above(convention_of(convention).judging, given),
     )
     return like(run, judged_table(run, qrels, options))
+
+
+def above(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Put what is given above the defaults; None is not given."""
+    return {**defaults, **{name: value for name, value in given.items() if value is not None}}
 
 
 class Pieces(NamedTuple):
