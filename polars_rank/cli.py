@@ -24,8 +24,10 @@ from polars_rank.notes import (
     unjudged_note,
     valueless_note,
 )
+from polars_rank.pairing import Missing
 from polars_rank.printing import TextFormat, as_text
 from polars_rank.ranking import OrderBy, Ties
+from polars_rank.report import Format as BoardFormat
 from polars_rank.run_files import RunFile, loaded, read_runs
 from polars_rank.shell_arguments import (
     JUDGING,
@@ -259,6 +261,80 @@ def check(
     if found.is_empty():
         _say(["nothing was found"])
     _put(found, format, output)
+
+
+@app.command(name="compare", usage="Usage: polars-rank compare QRELS RUN RUN... [OPTIONS]")
+def compare_runs(
+    qrels: str | None = None,
+    /,
+    *runs: str,
+    baseline: str | None = None,
+    measure: Annotated[list[str] | None, Parameter(name=["--measure", "-m"])] = None,
+    by: list[str] | None = None,
+    html: str | None = None,
+    query_texts: str | None = None,
+    item_texts: str | None = None,
+    example: Switch = False,
+    format: BoardFormat = "terminal",  # noqa: A002 - as in the other commands
+    output: Output = None,
+    judging: Judging = JUDGING,
+    reading: Reading = READING,
+) -> None:
+    """Compare systems query by query: means, intervals, what is significant, wins; a page to look into.
+
+    Files and names are as for `polars-rank evaluate`. The test is the paired t test, corrected by Holm, and
+    needs SciPy. With --queries both or run, two systems are compared by the queries that both have.
+
+    Parameters
+    ----------
+    qrels
+        Judgements.
+    runs
+        What systems returned.
+    baseline
+        System that the others are compared with. Default: in the table all pairs, on the page the best one.
+    measure
+        A measure, such as nDCG@10; may be repeated, the first orders the systems. Default: nDCG@10, AP, RR.
+    by
+        Column of the query texts, or of the runs, that describes the query: the page slices by it; may be
+        repeated.
+    html
+        File to write a page to: one file that opens without network.
+    query_texts
+        File of one row a query, with its id, text and other columns, for --by and the page: CSV, tsv, JSON
+        lines or Parquet, told by its name.
+    item_texts
+        The same of items.
+    example
+        Take the bundled collection; no files are needed. --by kind and --by length slice it.
+    format
+        How to print the table.
+    output
+        File to write the table, instead of printing.
+    """
+    from polars_rank.compared_files import judged_files, read_descriptions  # noqa: PLC0415 - for this one alone
+    from polars_rank.page import page  # noqa: PLC0415
+    from polars_rank.report import leaderboard  # noqa: PLC0415
+
+    names = _measures(measure or ("nDCG@10", "AP", "RR"), None)
+    grades, files = _example(qrels) if example else _tables(qrels, runs, reading)
+    if judging.keys:
+        raise ValueError("compare pairs systems query by query and takes no --keys; --by slices")
+    texts, items = (
+        read_descriptions(path, key, grades) if path else None
+        for key, path in (("query", query_texts), ("item", item_texts))
+    )
+    if example:
+        texts, items = rank.example().queries, rank.example().items
+    slices = list(dict.fromkeys(by or []))
+    judged, said = judged_files(files, grades, slices, texts, judging.options())
+    _say(said)
+    per_query = rank.evaluate(judged, names)
+    missing: Missing = "error" if judging.queries in ("qrels", "all") else "drop"
+    table = leaderboard(per_query, baseline, measures=names, format=format, missing=missing)
+    if html:
+        _write(page(judged, names, baseline, by=slices, queries=texts, items=items, missing=missing), html)
+    _write(table + "\n", output)
 
 
 @app.command(name="list")
