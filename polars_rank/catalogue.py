@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, ParamSpec, TypeGuard, get_args, get
 
 import polars as pl
 
+from polars_rank.conventions import convention_of
 from polars_rank.errors import nearest, require_choice
 
 Aggregate = Literal["mean", "sum", "geometric"]
@@ -243,7 +244,8 @@ def parse(text: str, *, convention: str | None = None) -> Call:
         ``ndcg_cut_10``, ``P_5``), ranx's (``mrr@10``, ``precision@10-l2``, ``rbp.95``) or our own
         (``precision(min_relevance=2)@5``); upper and lower case are alike.
     convention
-        A program, such as ``"ranx"``: decides a name that means different things elsewhere.
+        A program, such as ``"ranx"``, whose ways are the defaults; it also decides a name that means
+        different things elsewhere.
 
     Returns
     -------
@@ -266,7 +268,8 @@ def parse(text: str, *, convention: str | None = None) -> Call:
     if match is None:
         raise ValueError(f"measure {text!r} is not of the form name(option=value, …)@k")
     name, suffix = _known_name(match["name"], text)
-    measure, implied = _meaning(name, text, convention)
+    rules = convention_of(convention, programs())
+    measure, implied = _meaning(name, text, rules.program)
     given = dict(suffix)
     given.update(_read_options(match["options"] or "", text))
     if match["k"]:
@@ -281,6 +284,7 @@ def parse(text: str, *, convention: str | None = None) -> Call:
     if name == "numret" and "min_relevance" in options:
         # With a grade ir_measures counts the relevant ones among them.
         measure = MEASURES["num_relevant_returned"]
+    options = rules.fill(measure.name, options)
     for option in options:
         if option not in measure.options:
             hint = nearest(option, measure.options)
@@ -356,6 +360,11 @@ def _names() -> dict[str, list[tuple[str, Measure, Options]]]:
     return table
 
 
+def programs() -> set[str]:
+    """Name the programs whose names of measures are known."""
+    return {program for measure in MEASURES.values() for program in measure.names}
+
+
 def _known_name(name: str, text: str) -> tuple[str, dict[str, Any]]:
     """Split a name off the number that trec_eval and ranx write behind it."""
     known, lower = _names(), name.lower()
@@ -376,9 +385,8 @@ def _known_name(name: str, text: str) -> tuple[str, dict[str, Any]]:
     )
 
 
-def _meaning(name: str, text: str, convention: str | None) -> tuple[Measure, Options]:
+def _meaning(name: str, text: str, program: str) -> tuple[Measure, Options]:
     meanings = _names()[name]
-    program = (convention or "polars_rank").partition("-")[0]
     chosen = [meaning for meaning in meanings if meaning[0] == program] or meanings
     _, measure, implied = chosen[0]
     if any(other is not measure or options != implied for _, other, options in chosen):

@@ -99,12 +99,14 @@ CONVENTIONS: dict[str, Convention] = {
             Apart("judged_share", {}, _ASCENDING),
             Apart("reciprocal_rank", {"k": ...}, _ASCENDING),
             Apart("compatibility", {}, _ASCENDING),
+            Apart("num_queries", {}, {"queries": "both"}),
+            Apart("num_relevant", {}, {"queries": "both"}),
             Apart("ndcg", {"gain": "exponential"}, _BY_SCORE),
             Apart("err", {}, _BY_SCORE),
             *(Apart(name, {}, _BY_SCORE) for name in ("rbp", "sdcg", "bpm", "insq", "inst", "nerr")),
         ],
         beyond="Judged takes negative grades for judgements; Accuracy and user models keep equal scores as "
-        "they came; nDCG(dcg='exp-log2') and ERR have five digits",
+        "they came, the ideal of Compat keeps equal grades so; nDCG(dcg='exp-log2') and ERR have five digits",
     ),
     "ranx": Convention(
         "ranx",

@@ -5,11 +5,20 @@ from typing import Any, TypedDict, TypeVar, Unpack
 
 import polars as pl
 
-from polars_rank.catalogue import Aggregate, Call, parse
+from polars_rank.catalogue import Aggregate, Call, parse, programs
+from polars_rank.conventions import convention_of
 from polars_rank.errors import DataError, require_columns
 from polars_rank.flat import counts, flat_plan, is_flat
 from polars_rank.intervals import SummaryInterval, summary_statistics
-from polars_rank.judging import Duplicates, Judging, Pieces, Queries, judged_rows_alone, judged_table
+from polars_rank.judging import (
+    Duplicates,
+    Judging,
+    Pieces,
+    Queries,
+    above,
+    judged_rows_alone,
+    judged_table,
+)
 from polars_rank.measures.rows import judged, number, returned
 from polars_rank.ranking import OrderBy, ScoreType, Ties
 from polars_rank.scanning import score_in_parts
@@ -72,11 +81,12 @@ def evaluate(
     keys
         Columns that tell rankings of a query apart; default ``["system"]`` if the table has it.
     convention
-        A program, such as ``"ranx"``: decides a name that means different things elsewhere.
+        A program, such as ``"ranx"``, whose ways are the defaults of measures given by name and, where
+        `qrels` is given, of `judge`; it also decides a name that means different things elsewhere.
     query, rank, relevance
         Names of the columns.
     **judging
-        Options of `judge`, where `qrels` is given.
+        Options of `judge`, where `qrels` is given; above those of the convention.
 
     Returns
     -------
@@ -107,8 +117,12 @@ def evaluate(
     columns = {"query": query, "rank": rank, "relevance": relevance}
     calls = _read(measures, convention)
     if qrels is not None:
-        options = Judging(keys=keys, **columns, **judging)
-        return like(table, _score_run(table, qrels, calls, options, list(by or [])))
+        carried = list(by or [])
+        tables = []
+        for ways, chosen in _by_ranking(calls, convention):
+            arguments: dict[str, Any] = {"keys": keys, **columns, **above(ways, judging)}
+            tables.append(_score_run(table, qrels, chosen, Judging(**arguments), carried))
+        return like(table, _side_by_side(tables, _ranking(tables[0], query, keys), carried, calls))
     if judging:
         raise ValueError(f"{', '.join(judging)}: only a run is judged; give qrels= too")
     rows = as_lazy(table, "table")
@@ -118,6 +132,33 @@ def evaluate(
         # Grouping streams through a sorted column; looking costs a hundredth of the grouping.
         rows = rows.with_columns(pl.col(query).set_sorted())
     return like(table, _per_query(rows, calls, ranking, list(by or []), columns))
+
+
+def _by_ranking(calls: Calls, convention: str | None) -> list[tuple[dict[str, Any], Calls]]:
+    """Sort the calls by the arguments of `judge` that the convention has for them."""
+    rules = convention_of(convention, programs())
+    groups: list[tuple[dict[str, Any], dict[str, Call | pl.Expr]]] = []
+    for name, call in calls.items():
+        ways = rules.judging_of(call.measure.name, call.options) if isinstance(call, Call) else rules.judging
+        same = next((chosen for other, chosen in groups if other == ways), None)
+        if same is None:
+            groups.append((dict(ways), {name: call}))
+        else:
+            same[name] = call
+    return [*groups]
+
+
+def _side_by_side(
+    tables: Sequence[pl.LazyFrame], ranking: Sequence[str], by: Sequence[str], calls: Calls
+) -> pl.LazyFrame:
+    """Join per-query tables; a ranking that does not count for a measure has no value of it."""
+    if len(tables) == 1:
+        return tables[0]
+    on = list(dict.fromkeys([*ranking, *by]))
+    whole = tables[0]
+    for table in tables[1:]:
+        whole = whole.join(table, on=on, how="full", coalesce=True, nulls_equal=True)
+    return whole.select(*on, *calls).sort(ranking)
 
 
 def _score_run(
