@@ -39,10 +39,13 @@ from polars_rank.shell_arguments import (
     Switch,
     columns_of,
     in_shell,
+    keys_of,
     weights_of,
 )
 from polars_rank.sql import init_text
 from polars_rank.tables import unify_ids
+from polars_rank.trec_eval import USAGE as TREC_EVAL_USAGE
+from polars_rank.trec_eval import main as as_trec_eval
 
 DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
 SUFFIXES: dict[str, TextFormat] = {".csv": "csv", ".json": "json", ".md": "markdown"}
@@ -101,8 +104,9 @@ def evaluate(
     """
     names = _measures(measure or DEFAULT_MEASURES, convention)
     grades, files = _example(qrels) if example else _tables(qrels, runs, reading)
-    options = {**judging.options(), "by": by or [], "convention": convention}
-    options["attributes"] = [name for name in options["by"] if name not in options["keys"]]
+    slices = list(dict.fromkeys(by or []))
+    options = {**judging.options(), "by": slices, "convention": convention}
+    options["attributes"] = [name for name in slices if name not in ("query", *options["keys"])]
     wanted = list(dict.fromkeys([*names, *WATCHED]))
     said, facts, parts = [], [], []
     for file in files:
@@ -111,8 +115,8 @@ def evaluate(
             facts.append(run_facts(run, grades))
             said += strangers(facts[-1], run, grades)
             parts.append(rank.evaluate(run, wanted, qrels=grades, **options).lazy().collect())
-    groups = list(dict.fromkeys(["system", *options["by"]]))
-    ranking = list(dict.fromkeys(["query", *options["keys"], *options["by"]]))
+    groups = list(dict.fromkeys(["system", *slices]))
+    ranking = list(dict.fromkeys(["query", *options["keys"], *slices]))
     scores = pl.concat(parts, how="vertical_relaxed").sort("query", *options["keys"])
     known, judged = pl.concat(facts).sort("system"), grades["query"].n_unique()
     said += query_notes(known, judged, judging.queries) + number_notes(known) + unjudged_note(scores)
@@ -248,7 +252,7 @@ def check(
         rank.check(
             file.rows,
             grades,
-            keys=["system", *(keys or [])],
+            keys=keys_of(keys),
             k=k,
             min_relevance=min_relevance,
             max_relevance=max_relevance,
@@ -385,6 +389,20 @@ def sql(*measures: str, convention: str | None = None, output: Output = None) ->
     _write("".join(f"{call}\n" for call in calls) or init_text(), output)
 
 
+@app.command(usage=TREC_EVAL_USAGE, version_flags=[])
+def trec_eval(*arguments: Annotated[str, Parameter(allow_leading_hyphen=True)]) -> None:
+    """Print what trec_eval prints, byte for byte.
+
+    Parameters
+    ----------
+    arguments
+        The options above, in any order, and the two files.
+    """
+    code = as_trec_eval(arguments)
+    if code:
+        sys.exit(code)
+
+
 # Arguments
 
 
@@ -393,6 +411,8 @@ def _measures(given: Sequence[str], convention: str | None) -> list[str]:
         columns = parse(name, convention=convention).measure.columns
         if not set(columns) <= {"rank", "relevance"}:
             raise ValueError(f"measure {name!r} takes the columns {columns}, which a ranking has not")
+        if given.count(name) > 1:
+            raise ValueError(f"measure {name!r} is given twice")
     return list(given)
 
 

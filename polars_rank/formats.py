@@ -213,6 +213,9 @@ def _require_no_fields(fields: Sequence[str] | None, format_name: str) -> None:
 
 
 def _is_parquet(file: IO[bytes]) -> bool:
+    if not file.seekable():
+        # A pipe, as the shell's <(...): read once, as text.
+        return False
     start, size = file.read(4), file.seek(0, os.SEEK_END)
     file.seek(max(size - 4, 0))
     end = file.read(4)

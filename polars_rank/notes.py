@@ -41,10 +41,11 @@ def strangers(facts: pl.DataFrame, run: Frame, qrels: Frame) -> list[str]:
     systems = facts.filter(pl.col("found") == 0, pl.col("both") > 0)["system"].to_list()
     if not systems:
         return []
-    ours, theirs = _examples(run, "item"), _examples(qrels, "item")
+    first = as_lazy(run, "run").filter(system=systems[0])
+    ours, theirs = _examples(first, "item"), _examples(qrels, "item")
     return [
         f"no item that {_some(systems)} returned is judged, so nothing counts as found: "
-        f"the run has {ours}; the qrels {theirs}"
+        f"{systems[0]} has {ours}; the qrels {theirs}"
     ]
 
 

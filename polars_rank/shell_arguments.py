@@ -84,10 +84,15 @@ class Judging:
     def options(self) -> dict[str, Any]:
         """Give them as `evaluate` takes them."""
         same = {name: value for name, value in vars(self).items() if name not in ("distances", "keys")}
-        return {**same, "descending": not self.distances, "keys": ["system", *(self.keys or [])]}
+        return {**same, "descending": not self.distances, "keys": keys_of(self.keys)}
 
 
 READING, JUDGING = Reading(), Judging()
+
+
+def keys_of(given: Sequence[str] | None) -> list[str]:
+    """Put the system, which tells rankings apart in any case, before the keys that are given."""
+    return list(dict.fromkeys(["system", *(given or [])]))
 
 
 def columns_of(given: Sequence[str] | None) -> Columns | None:
@@ -122,7 +127,15 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-_ARGUMENT = re.compile(r"""(?<![\w/'"])([a-z_]+)=(\[[^\]]*\]|\{[^}]*\}|'[^']*'|"[^"]*"|[\w.]*\w|\.{3})?""")
+# A measure is quoted as it was given; whatever else looks like an argument is one.
+_ARGUMENT = re.compile(
+    r"""measure '[^']*'|(?<![\w/'"])([a-z_]+)=(\[[^\]]*\]|\{[^}]*\}|'[^']*'|"[^"]*"|[\w.]*\w|\.{3})?"""
+)
+_WORDS = {
+    "comments=True (--comments)": "--comments",
+    ": read it by read_run": ": QRELS come first, then RUNs",
+    ": read it by read_qrels": ": QRELS come first, then RUNs",
+}
 _FLAGS = {field.name for group in (Reading, Judging) for field in fields(group)} | {
     *("by", "convention", "format", "max_relevance", "method", "min_relevance", "normalize", "weights")
 }
@@ -137,7 +150,11 @@ def in_shell(message: str) -> str:
             return "--distances"
         if name not in _FLAGS:
             return match[0]
+        if value == "None":
+            return f"no --{name.replace('_', '-')}"
         bare = re.sub(r"[\[\]{}'\" ]", "", value).replace(":", "=")
         return f"--{name.replace('_', '-')}" + (f" {bare}" if bare not in ("", "True") else "")
 
+    for python, shell in _WORDS.items():
+        message = message.replace(python, shell)
     return _ARGUMENT.sub(flag, message)

@@ -3,97 +3,163 @@
 import gzip
 import json
 import math
+import os
+import re
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import polars_rank as rank
-from polars_rank.cli import main
+from polars_rank import run_files, scanning
+from polars_rank.cli import app, main
+from polars_rank.printing import as_text
+from polars_rank.shell_arguments import in_shell
 
+COLLECTIONS = Path(__file__).parent / "collections"
+MODULE = [sys.executable, "-m", "polars_rank"]
 QRELS = "t1 0 a 1\nt1 0 b 0\nt2 0 c 2\n"
 RUN = "t1 Q0 b 1 2.5 one\nt1 Q0 a 2 1.5 one\nt2 Q0 c 1 7 one\n"
 OTHER = "t1 Q0 a 1 2.5 two\nt2 Q0 x 1 7 two\n"
 
 
-@pytest.fixture
-def files(tmp_path):
-    texts = {"qrels": QRELS, "one.run": RUN, "two.run": OTHER}
-    for name, text in texts.items():
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A folder with three files, which the commands are run in."""
+    for name, text in {"qrels": QRELS, "one.run": RUN, "two.run": OTHER}.items():
         (tmp_path / name).write_text(text)
-    return {name: str(tmp_path / name) for name in texts}
-
-
-@pytest.fixture
-def folder(files, tmp_path, monkeypatch):
-    assert files
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
     return tmp_path
 
 
-def run(capsys, *arguments):
-    """Give exit code, output and what was said."""
-    try:
-        main(arguments)
-        code = 0
-    except SystemExit as end:
-        code = end.code
-    out, said = capsys.readouterr()
-    return code, out, said
+@pytest.fixture
+def run(capsys):
+    """Run a command; give exit code, output and what was said."""
+
+    def call(*arguments):
+        with pytest.raises(SystemExit) as end:
+            main(arguments)
+        return end.value.code, *capsys.readouterr()
+
+    return call
 
 
-def test_each_file_is_a_system(capsys, files):
-    code, out, _ = run(
-        capsys,
-        "evaluate",
-        files["qrels"],
-        files["one.run"],
-        files["two.run"],
-        "-m",
-        "RR",
-        "-m",
-        "P@1",
-        "--format",
-        "json",
-    )
-    assert code == 0
-    assert json.loads(out) == [
+def rows(run, *arguments):
+    code, out, said = run(*arguments, "--format", "json")
+    assert code == 0, said
+    return json.loads(out)
+
+
+# Evaluate
+
+
+def test_each_file_is_a_system(run):
+    assert rows(run, "evaluate", "qrels", "one.run", "two.run", "-m", "RR", "-m", "P@1") == [
         {"system": "one", "queries": 2, "RR": 0.75, "P@1": 0.5},
         {"system": "two", "queries": 2, "RR": 0.5, "P@1": 0.5},
     ]
 
 
-def test_runs_with_one_tag_stay_apart(capsys, files, tmp_path):
-    (tmp_path / "again.run").write_text(RUN)
-    _, out, _ = run(
-        capsys,
-        "evaluate",
-        files["qrels"],
-        files["one.run"],
-        str(tmp_path / "again.run"),
-        "-m",
-        "RR",
-        "--format",
-        "csv",
-    )
-    assert out == "system,queries,RR\none,2,0.75\nagain,2,0.75\n" or sorted(out.splitlines()[1:]) == [
-        "again,2,0.75",
-        "one,2,0.75",
-    ]
+def test_default_measures(run):
+    (row,) = rows(run, "evaluate", "qrels", "one.run")
+    assert list(row) == ["system", "queries", "nDCG@10", "AP", "RR", "P@10", "R@100"]
 
 
-def test_values_of_queries_in_full(capsys, files):
-    _, out, _ = run(
-        capsys, "evaluate", files["qrels"], files["one.run"], "-m", "nDCG@2", "--per-query", "--format", "csv"
-    )
+def test_values_of_queries_in_full(run):
+    _, out, _ = run("evaluate", "qrels", "one.run", "-m", "nDCG@2", "--per-query", "--format", "csv")
     got = pl.read_csv(out.encode())
-    assert got.select("system", "query").rows() == [("one", "t1"), ("one", "t2")]
+    assert got.select("query", "system").rows() == [("t1", "one"), ("t2", "one")]
     assert got["nDCG@2"].to_list() == pytest.approx([1 / math.log2(3), 1], abs=1e-15)
 
 
-def test_the_bundled_collection_needs_no_files(capsys):
-    code, out, said = run(capsys, "evaluate", "--example", "-m", "nDCG@10", "--format", "markdown")
+def test_counts_are_summed_and_whole(run):
+    (row,) = rows(run, "evaluate", "qrels", "one.run", "-m", "num_ret", "-m", "num_rel")
+    assert json.dumps(row) == '{"system": "one", "queries": 2, "num_ret": 3, "num_rel": 2}'
+
+
+def test_values_are_trec_evals(run):
+    measures = ["map", "ndcg_cut_10", "recip_rank", "P_10", "bpref"]
+    values = (
+        pl.read_parquet(COLLECTIONS / "values.parquet")
+        .with_columns(pl.col(pl.Categorical).cast(pl.String))
+        .filter(
+            pl.col("measure").is_in(measures), collection="stress-a", program="trec_eval-10", options="-c"
+        )
+        .pivot("measure", index=["query", "system"], values="value")
+        .sort("query", "system")
+    )
+    assert values.height == 180
+    _, out, _ = run(
+        *(
+            "evaluate",
+            str(COLLECTIONS / "stress-a.qrels.parquet"),
+            str(COLLECTIONS / "stress-a.runs.parquet"),
+        ),
+        *("--per-query", "--format", "csv"),
+        *(word for measure in measures for word in ("-m", measure)),
+    )
+    got = pl.read_csv(out.encode(), schema_overrides={"query": pl.String})
+    assert_frame_equal(got, values.select(got.columns), abs_tol=1e-12, rel_tol=0)
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        (["--ties", "worst"], {"ties": "worst"}),
+        (["--queries", "both"], {"queries": "both"}),
+        (["--judged-only"], {"judged_only": True}),
+        (["--depth", "2"], {"depth": 2}),
+        (["--distances"], {"descending": False}),
+        (["--score-dtype", "float32"], {"score_dtype": "float32"}),
+        (["--drop-identical"], {"drop_identical": True}),
+        (["--duplicates", "first"], {"duplicates": "first"}),
+    ],
+)
+def test_options_are_those_of_judge(run, options, arguments):
+    files = [COLLECTIONS / "edge-a.qrels.parquet", COLLECTIONS / "edge-a.runs.parquet"]
+    qrels, runs = map(pl.read_parquet, files)
+    measures = ["nDCG@10", "AP", "RR", "bpref", "num_ret"]
+    command = ["evaluate", *map(str, files), *(word for name in measures for word in ("-m", name))]
+    expected = rank.evaluate(runs, measures, qrels=qrels, **arguments).sort("query", "system")
+    got = rows(run, *command, "--per-query", *options)
+    assert_frame_equal(pl.DataFrame(got, schema=expected.schema), expected, abs_tol=1e-12, rel_tol=0)
+    if options[0] not in ("--drop-identical", "--duplicates"):
+        assert got != rows(run, *command, "--per-query")
+
+
+def test_order_by_rank_and_rank_base(run, folder):
+    (folder / "ranks.csv").write_text("query,item,rank,score\nt1,a,0,1\nt1,b,1,9\nt2,c,0,1\n")
+    assert rows(run, "evaluate", "qrels", "ranks.csv", "-m", "RR")[0]["RR"] == 0.75
+    by_rank = ["--order-by", "rank", "--rank-base", "0"]
+    assert rows(run, "evaluate", "qrels", "ranks.csv", "-m", "RR", *by_rank)[0]["RR"] == 1
+
+
+def test_keys_and_slices(run, folder):
+    (folder / "log.csv").write_text(
+        "query,item,rank,day,locale\nt1,a,1,mon,en\nt1,a,2,tue,en\nt2,x,1,mon,de\nt2,c,2,mon,de\n"
+    )
+    code, _, said = run("evaluate", "qrels", "log.csv", "-m", "RR")
+    assert code == 1
+    assert "twice" in said
+    got = rows(run, "evaluate", "qrels", "log.csv", "-m", "RR", "--keys", "day", "--by", "locale")
+    assert got == [
+        {"system": "log", "locale": "de", "queries": 1, "RR": 0.5},
+        {"system": "log", "locale": "en", "queries": 2, "RR": 0.75},
+    ]
+    assert rows(run, "evaluate", "qrels", "log.csv", "-m", "RR", "--keys", "day", "--by", "day") == [
+        {"system": "log", "day": "mon", "queries": 2, "RR": 0.75},
+        {"system": "log", "day": "tue", "queries": 1, "RR": 0.5},
+    ]
+
+
+def test_the_bundled_collection_needs_no_files(run):
+    code, out, said = run("evaluate", "--example", "-m", "nDCG@10", "--format", "markdown")
     assert code == 0
     assert said.startswith("polars-rank: note: unjudged items in the top 10 count as not relevant: bm25 ")
     collection = rank.example()
@@ -102,114 +168,531 @@ def test_the_bundled_collection_needs_no_files(capsys):
         assert f"| {system} | 261 | {value:.4f} |" in out
 
 
+def test_the_bundled_collection_is_sliced(run):
+    got = rows(run, "evaluate", "--example", "--by", "kind", "-m", "RR")
+    collection = rank.example()
+    by_query = rank.evaluate(
+        collection.run,
+        "RR",
+        qrels=collection.qrels,
+        attributes=collection.queries.select("query", "kind"),
+        by=["kind"],
+    )
+    means = by_query.group_by("system", "kind").agg(pl.len(), pl.col("RR").mean()).sort("system", "kind")
+    assert [(row["system"], row["kind"], row["queries"]) for row in got] == means.drop("RR").rows()
+    assert [row["RR"] for row in got] == pytest.approx(means["RR"].to_list(), abs=1e-15)
+
+
+def test_a_convention_decides_an_ambiguous_name(run):
+    code, _, said = run("evaluate", "qrels", "one.run", "-m", "hits@10")
+    assert code == 2
+    assert "--convention" in said
+    counted = rows(
+        run, "evaluate", "qrels", "one.run", "-m", "hits@10", "--convention", "ranx", "--per-query"
+    )
+    assert [row["hits@10"] for row in counted] == [1, 1]
+
+
+def test_a_large_parquet_run_is_scored_in_parts_alike(run, monkeypatch):
+    grades = str(COLLECTIONS / "stress-a.qrels.parquet")
+    command = ["evaluate", grades, str(COLLECTIONS / "stress-a.runs.parquet"), "--per-query"]
+    whole = rows(run, *command)
+    asked = []
+    score = scanning.score_in_parts
+    monkeypatch.setattr(
+        "polars_rank.evaluation.score_in_parts", lambda *a, **b: asked.append(1) or score(*a, **b)
+    )
+    monkeypatch.setattr(run_files, "ROWS_AT_ONCE", 10)
+    monkeypatch.setattr(scanning, "ROWS_AT_ONCE", 10)
+    in_parts = rows(run, *command)
+    assert asked
+    assert_frame_equal(pl.DataFrame(in_parts), pl.DataFrame(whole), abs_tol=1e-12, rel_tol=0)
+    pl.DataFrame({"query": "no", "item": [str(i) for i in range(20)], "score": 1.0}).write_parquet(
+        "no.parquet"
+    )
+    code, _, said = run("evaluate", grades, "no.parquet")
+    assert code == 1
+    assert "no query in common: the run has 'no'" in said
+
+
+# The names of systems
+
+
+def test_runs_with_one_tag_stay_apart(run, folder):
+    (folder / "again.txt.gz").write_bytes(gzip.compress(RUN.encode()))
+    got = rows(run, "evaluate", "qrels", "one.run", "again.txt.gz", "-m", "RR")
+    assert [(row["system"], row["RR"]) for row in got] == [("again", 0.75), ("one", 0.75)]
+
+
+def test_files_of_one_name_and_tag_stay_apart(run, folder):
+    (folder / "new").mkdir()
+    (folder / "new" / "one.run").write_text(OTHER.replace("two", "one"))
+    got = rows(run, "evaluate", "qrels", "one.run", "new/one.run", "-m", "RR")
+    assert [(row["system"], row["RR"]) for row in got] == [("new/one.run", 0.5), ("one.run", 0.75)]
+
+
+def test_systems_of_one_file_stay_apart(run, folder):
+    (folder / "both.run").write_text(RUN + OTHER)
+    got = rows(run, "evaluate", "qrels", "both.run", "-m", "RR")
+    assert [(row["system"], row["RR"]) for row in got] == [("one", 0.75), ("two", 0.5)]
+    got = rows(run, "evaluate", "qrels", "both.run", "one.run", "-m", "RR")
+    assert [(row["system"], row["RR"]) for row in got] == [
+        ("both:one", 0.75),
+        ("both:two", 0.5),
+        ("one", 0.75),
+    ]
+
+
+def test_runs_ordered_by_score_and_by_rank_stand_side_by_side(run, folder):
+    (folder / "ranks.csv").write_text("query,item,rank\nt1,a,1\nt2,c,1\n")
+    got = rows(run, "evaluate", "qrels", "one.run", "ranks.csv", "-m", "RR")
+    assert [(row["system"], row["RR"]) for row in got] == [("one", 0.75), ("ranks", 1.0)]
+
+
+# What is said
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "note"),
+    [
+        (RUN + "t9 Q0 x 1 7 one\n", [], "queries without any judgement are left out: one 1"),
+        (RUN + "t9 Q0 x 1 7 one\n", ["--queries", "run"], "judgement count, with nothing judged: one 1"),
+        (RUN[:36], [], "of 2 judged queries, those that a run lacks count as empty rankings"),
+        (RUN[:36], ["--queries", "both"], "of 2 judged queries, those that a run lacks are left out: one 1"),
+        (RUN.replace("1.5", "nan"), [], "items whose score is null or NaN stand last: one 1"),
+        (OTHER, [], "unjudged items in the top 10 count as not relevant: two 1 of 2"),
+        (
+            "t1 Q0 A 1 2 one\nt2 Q0 C 1 2 one\n",
+            [],
+            "no item that one returned is judged, so nothing counts as found: one has 'A', 'C', …; "
+            "the qrels 'a', 'b', 'c', …",
+        ),
+        (RUN, ["-m", "AP(rel=2, empty=None)"], "left out of the mean: AP(rel=2, empty=None) of one 1"),
+        ("query,item,rank\nt1,a,1\nt1,b,\nt2,c,1\n", [], "rank is null or NaN count as not returned: a 1"),
+    ],
+)
+def test_what_is_left_out_is_said(run, folder, content, options, note):
+    (folder / "a.run").write_text(content)
+    code, out, said = run("evaluate", "qrels", "a.run", *options)
+    assert code == 0
+    assert "note" not in out
+    assert all(line.startswith("polars-rank: note: ") for line in said.splitlines())
+    assert note in said
+
+
+def test_nothing_is_said_of_sound_files(run):
+    assert run("evaluate", "qrels", "one.run")[2] == ""
+
+
+def test_many_systems_make_one_short_note(run, folder):
+    (folder / "many.run").write_text("".join(f"t1 Q0 a 1 1 s{i}\n" for i in range(9)))
+    _, _, said = run("evaluate", "qrels", "many.run")
+    assert said.endswith(": s0 1, s1 1, s2 1, s3 1, s4 1 and 4 more\n")
+    assert said.count("\n") == 1
+
+
+# What is refused
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["evaluate"], 2, "name the qrels"),
-        (["evaluate", "qrels", "missing.run"], 2, "missing.run"),
+        (["evaluate"], 2, "name the qrels and at least one run, or use --example"),
+        (["evaluate", "qrels"], 2, "at least one run"),
+        (["evaluate", "--example", "qrels"], 2, "leave the files out"),
+        (["evaluate", "qrels", "missing.run"], 2, "missing.run: No such file"),
+        (["evaluate", "missing", "one.run"], 2, "missing: No such file"),
+        (["evaluate", "qrels", "."], 2, ".: Is a directory"),
+        (["evaluate", "qrels", "qrels"], 2, "given as qrels and as a run"),
+        (["evaluate", "qrels", "one.run", "./one.run"], 2, "given twice"),
+        (["evaluate", "one.run", "qrels"], 1, "looks like a run: QRELS come first, then RUNs"),
         (["evaluate", "qrels", "one.run", "-m", "ndgc@10"], 2, "did you mean 'ndcg'"),
-        (["evaluate", "qrels", "one.run", "--ties", "bset"], 2, "ties"),
+        (["evaluate", "qrels", "one.run", "-m", "rmse"], 2, "'rmse' takes the columns"),
+        (["evaluate", "qrels", "one.run", "-m", "RR", "-m", "RR"], 2, "'RR' is given twice"),
+        (["evaluate", "qrels", "one.run", "-m", "P(rel=x)@1"], 2, "min_relevance"),
+        (["evaluate", "qrels", "one.run", "-m"], 2, "-m requires an argument"),
+        (["evaluate", "qrels", "one.run", "--ties", "bset"], 2, '"item-descending"'),
+        (["evaluate", "qrels", "one.run", "--depth", "0"], 2, "use no --depth"),
         (["evaluate", "qrels", "one.run", "--nonsense"], 2, "--nonsense"),
-        (["evaluate", "qrels", "bad.run"], 1, "bad.run"),
-        (["evaluate", "qrels", "hash.run"], 1, "--comments"),
-        (["evaluate", "qrels", "twice.run"], 1, "twice"),
-        (["evaluate", "qrels", "strange.run"], 1, "no query in common"),
+        (["evaluate", "qrels", "one.run", "--by", "locale"], 1, "no column 'locale'"),
+        (["evaluate", "qrels", "one.run", "-o", "nowhere/out"], 2, "nowhere"),
+        (["evaluate", "qrels", "one.run", "-o", "."], 2, "is a directory"),
+        (["evaluate", "qrels", "bad.run"], 1, "bad.run, line 3: "),
+        (["evaluate", "bad.qrels", "one.run"], 1, "bad.qrels, line 1: "),
+        (["evaluate", "qrels", "hash.run"], 1, "pass --comments to skip"),
+        (["evaluate", "qrels", "twice.run"], 1, "--duplicates first keeps"),
+        (["evaluate", "qrels", "one.run", "twice.run"], 1, "twice.run: run has a row twice"),
+        (
+            ["evaluate", "qrels", "strange.run"],
+            1,
+            "no query in common: the run has '7', '8', …; the qrels 't1'",
+        ),
+        (["evaluate", "qrels", "three"], 1, "--columns query,item,score or --columns query,item,rank"),
+        (["evaluate", "three", "one.run"], 1, "--qrels-columns query,item,relevance"),
+        (["evaluate", "qrels", "one.run", "--columns", "query=a,b"], 2, "'b' has no ="),
+        (["evaluate", "qrels", "zero.csv"], 1, "--rank-base 0"),
+        (["evaluate", "qrels", "numbers.parquet"], 1, "id types differ"),
+        (["evaluate", "qrels", "cut.run.gz"], 1, "cut.run.gz is no whole gzip file"),
+        (["evaluate", "qrels", "latin.run"], 1, "not UTF-8"),
         (["fuse", "one.run", "-o", "out.run"], 2, "two runs or more"),
+        (["fuse", "one.run", "two.run", "--weights", "1,x"], 2, "weights must be numbers"),
+        (["fuse", "one.run", "two.run", "--weights", "1"], 2, "weights holds 1"),
+        (["fuse", "one.run", "two.run", "--method", "rff"], 2, "did you mean 'rrf'"),
+        (["check", "qrels"], 2, "at least one run"),
+        (["check", "qrels", "one.run", "-k", "0"], 2, "k must be"),
+        (["sql", "nonsense"], 2, "unknown measure"),
+        (["sql", "AP(judged_only=True)"], 2, "'AP(judged_only=True)'"),
         (["nothing"], 2, "nothing"),
     ],
 )
-def test_what_is_refused(capsys, folder, arguments, code, words):
-    tmp_path = folder
-    (tmp_path / "bad.run").write_text("t1 Q0 a 1 2.5 one\nt1 Q0 b 2 high one\n")
-    (tmp_path / "hash.run").write_text("# made today\nt1 Q0 a 1 2.5 one\n")
-    (tmp_path / "twice.run").write_text(RUN + RUN)
-    (tmp_path / "strange.run").write_text(RUN.replace("t1", "7").replace("t2", "8"))
-    got, out, said = run(capsys, *arguments)
+def test_what_is_refused(run, folder, arguments, code, words):
+    (folder / "bad.run").write_text("t1 Q0 a 1 2.5 one\n\nt1 Q0 b 2 high one\n")
+    (folder / "bad.qrels").write_text("t1 0 a yes\n")
+    (folder / "hash.run").write_text("# made today\nt1 Q0 a 1 2.5 one\n")
+    (folder / "twice.run").write_text(RUN + "t1 Q0 u 8 0.2 one\nt1 Q0 u 9 0.1 one\n")
+    (folder / "strange.run").write_text(RUN.replace("t1", "7").replace("t2", "8"))
+    (folder / "three").write_text("t1 a 1\n")
+    (folder / "zero.csv").write_text("query,item,rank\nt1,a,0\n")
+    (folder / "latin.run").write_bytes("t1 Q0 é 1 2.5 one\n".encode("latin-1"))
+    (folder / "cut.run.gz").write_bytes(gzip.compress(RUN.encode())[:-9])
+    pl.DataFrame({"query": [1], "item": [2], "score": [1.0]}).write_parquet("numbers.parquet")
+    got, out, said = run(*arguments)
     assert (got, out) == (code, "")
     assert said.startswith("polars-rank: ")
+    assert said.count("\n") == 1
     assert words in said
-    assert "Traceback" not in said
 
 
-def test_a_bad_line_is_named(capsys, files, tmp_path):
-    (tmp_path / "bad.run").write_text("t1 Q0 a 1 2.5 one\n\nt1 Q0 b 2 high one\n")
-    _, _, said = run(capsys, "evaluate", files["qrels"], str(tmp_path / "bad.run"))
-    assert "bad.run" in said
-    assert "3" in said
-    assert "high" in said
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_a_file_that_may_not_be_read_is_bad_data(run, folder):
+    (folder / "one.run").chmod(0)
+    code, _, said = run("evaluate", "qrels", "one.run")
+    assert (code, said) == (1, "polars-rank: one.run: Permission denied\n")
 
 
-def test_output_appears_whole_or_not_at_all(capsys, files, tmp_path):
-    target = tmp_path / "out.csv"
+@pytest.mark.parametrize(
+    ("python", "shell"),
+    [
+        ("use rank_base=0 if", "use --rank-base 0 if"),
+        ("duplicates='first' keeps", "--duplicates first keeps"),
+        ('columns=["query", "item", "rank"]', "--columns query,item,rank"),
+        ('columns={"query": "topic"}', "--columns query=topic"),
+        ("descending=False", "--distances"),
+        ("depth=None.", "no --depth."),
+        ("k=None for the whole list", "k=None for the whole list"),
+        ("measure 'AP(judged_only=True)': depth=1", "measure 'AP(judged_only=True)': --depth 1"),
+        ("runs/depth=3/a.run is empty", "runs/depth=3/a.run is empty"),
+    ],
+)
+def test_the_way_out_is_spelled_as_in_the_shell(python, shell):
+    assert in_shell(python) == shell
+
+
+# Files
+
+
+def test_ids_stay_the_text_they_are(run, folder):
+    ids = ["1e5", "007", "NaN", "null", "true", 'a"b', "a,b", "a#b", "x\u00a0y"]
+    (folder / "qrels").write_text("".join(f"007 0 {item} 1\n" for item in ids))
+    (folder / "a.run").write_text(
+        "".join(f"007 Q0 {item} 1 {9 - i} x\n" for i, item in enumerate(["100000", *ids[:4]]))
+    )
+    _, out, _ = run(
+        *("evaluate", "qrels", "a.run", "--per-query", "-m", "RR", "-m", "num_rel_ret", "--format", "csv")
+    )
+    assert pl.read_csv(out.encode(), infer_schema=False).rows() == [("007", "x", "0.5", "4")]
+
+
+def test_ids_beyond_ascii_are_printed_as_utf8(folder):
+    for name in ("qrels", "one.run"):
+        (folder / name).write_text((folder / name).read_text().replace("t1", "Straße"), encoding="utf-8")
+    done = subprocess.run(
+        [*MODULE, "evaluate", "qrels", "one.run", "--per-query", "--format", "csv"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=True,
+    )
+    assert done.stdout.decode().splitlines()[1].startswith("Straße,one,")
+
+
+def test_gzip_of_several_members(run, folder):
+    lines = RUN.splitlines(keepends=True)
+    (folder / "one.run.gz").write_bytes(b"".join(gzip.compress(line.encode()) for line in lines))
+    assert rows(run, "evaluate", "qrels", "one.run.gz") == rows(run, "evaluate", "qrels", "one.run")
+
+
+def test_fields_without_a_header(run, folder):
+    (folder / "three.tsv").write_text("t1\ta\t1\nt2\tc\t2\n")
+    for columns in (["query", "item", "rank"], ["query,item,rank"]):
+        got = rows(run, "evaluate", "qrels", "three.tsv", "--columns", *columns, "-m", "RR")
+        assert got == [{"system": "three", "queries": 2, "RR": 0.75}]
+    got = rows(run, "evaluate", "three.tsv", "one.run", "--qrels-columns", "query,item,relevance", "-m", "RR")
+    assert got == [{"system": "one", "queries": 2, "RR": 0.75}]
+
+
+def test_a_header_in_other_words(run, folder):
+    (folder / "a.csv").write_text("topic,url,points\nt1,a,3\nt2,c,1\n")
+    columns = "query=topic,item=url,score=points"
+    assert rows(run, "evaluate", "qrels", "a.csv", "--columns", columns, "-m", "RR")[0]["RR"] == 1
+
+
+def test_comments_are_passed_over(run, folder):
+    (folder / "one.run").write_text("# made today\n" + RUN)
+    assert rows(run, "evaluate", "qrels", "one.run", "--comments", "-m", "RR")[0]["RR"] == 0.75
+
+
+# Output
+
+
+def test_output_appears_whole_or_not_at_all(run, folder):
+    target = folder / "out.csv"
     target.write_text("old")
-    assert run(capsys, "evaluate", files["qrels"], files["one.run"], "-m", "no", "-o", str(target))[0] == 2
-    assert target.read_text() == "old"
-    assert run(
-        capsys, "evaluate", files["qrels"], files["one.run"], "-m", "RR", "--format", "csv", "-o", str(target)
-    )[:2] == (0, "")
+    (folder / "bad.run").write_text("t1 Q0 a\n")
+    for command in (
+        ["evaluate", "qrels", "one.run", "-m", "no"],
+        ["evaluate", "qrels", "bad.run"],
+        ["fuse", "one.run", "bad.run"],
+        ["check", "qrels", "bad.run"],
+        ["sql", "no"],
+    ):
+        assert run(*command, "-o", "out.csv")[0] in (1, 2)
+        assert target.read_text() == "old"
+    assert run("evaluate", "qrels", "one.run", "-m", "RR", "-o", "out.csv")[:2] == (0, "")
     assert target.read_text() == "system,queries,RR\none,2,0.75\n"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.run", "out.csv", "qrels", "two.run"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "bad.run",
+        "one.run",
+        "out.csv",
+        "qrels",
+        "two.run",
+    ]
 
 
-def test_fuse_writes_a_run(capsys, files, tmp_path):
-    target = tmp_path / "fused.run.gz"
-    code, out, _ = run(capsys, "fuse", files["one.run"], files["two.run"], "-o", str(target))
+def test_an_output_that_cannot_be_finished_leaves_the_old_file(run, folder, monkeypatch):
+    (folder / "out").write_text("old")
+
+    def full(path, data):
+        with open(path, "wb") as file:
+            file.write(data[:3])
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    code, _, said = run("evaluate", "qrels", "one.run", "-o", "out")
+    assert code == 1
+    assert said.endswith("No space left on device\n")
+    assert (folder / "out").read_text() == "old"
+    assert sorted(path.name for path in folder.iterdir()) == ["one.run", "out", "qrels", "two.run"]
+
+
+def test_the_suffix_of_the_output_tells_the_format_and_format_overrules_it(run, folder):
+    command = ["evaluate", "qrels", "one.run", "-m", "RR"]
+    for name, start in {
+        "a.json": "[\n",
+        "a.md": "| system |",
+        "a.csv": "system,",
+        "a.txt": "system  ",
+    }.items():
+        assert run(*command, "-o", name)[0] == 0
+        assert (folder / name).read_text().startswith(start)
+    assert run(*command, "-o", "a.md", "--format", "csv")[0] == 0
+    assert (folder / "a.md").read_text() == "system,queries,RR\none,2,0.75\n"
+
+
+def test_tables_as_text():
+    table = pl.DataFrame(
+        {
+            "id": ["a|b", None],
+            "whole": [1, 20],
+            "real": [1 / 3, float("nan")],
+            "bytes": [b"\xff", None],
+            "list": [["x", "y"], []],
+        }
+    )
+    assert as_text(table, "table").splitlines() == [
+        "id   whole    real  bytes  list",
+        "a|b      1  0.3333  ff     x; y",
+        "-       20     nan  -",
+    ]
+    assert as_text(table, "markdown").splitlines() == [
+        "| id | whole | real | bytes | list |",
+        "| --- | ---: | ---: | --- | --- |",
+        "| a\\|b | 1 | 0.3333 | ff | x; y |",
+        "| - | 20 | nan | - |  |",
+    ]
+    assert as_text(table, "csv").splitlines()[1] == "a|b,1,0.3333333333333333,ff,x; y"
+    assert json.loads(as_text(table, "json")) == [
+        {"id": "a|b", "whole": 1, "real": 1 / 3, "bytes": "ff", "list": ["x", "y"]},
+        {"id": None, "whole": 20, "real": None, "bytes": None, "list": []},
+    ]
+    assert json.loads(as_text(table.clear(), "json")) == []
+
+
+# The other commands
+
+
+def test_fuse_writes_a_run(run, folder):
+    code, out, _ = run("fuse", "one.run", "two.run", "-o", "fused.run.gz")
     assert (code, out) == (0, "")
-    fused = rank.read_run(target).collect()
-    assert fused.filter(query="t1")["item"].to_list() == ["a", "b"]
-    assert gzip.decompress(target.read_bytes()).startswith(b"t1 Q0 a 1 ")
+    fused = rank.read_run("fused.run.gz").collect()
+    expected = rank.fuse([rank.read_run("one.run"), rank.read_run("two.run")]).collect()
+    columns = ["query", "item", "score", "rank"]
+    assert_frame_equal(fused.select(columns), expected.select(columns), check_exact=True)
+    assert gzip.decompress((folder / "fused.run.gz").read_bytes()).startswith(b"t1 Q0 a 1 ")
 
 
-def test_lists_every_measure(capsys):
-    _, out, _ = run(capsys, "list", "--format", "json")
-    assert [row["measure"] for row in json.loads(out)] == list(rank.MEASURES)
+def test_fuse_prints_what_it_would_write(run, folder):
+    _, out, _ = run("fuse", "one.run", "two.run")
+    assert run("fuse", "one.run", "two.run", "-o", "out")[0] == 0
+    assert out == (folder / "out").read_text()
 
 
-def test_prints_macros_and_macro_calls(capsys):
-    assert "CREATE OR REPLACE MACRO rank.ndcg(" in run(capsys, "sql")[1]
-    assert run(capsys, "sql", "nDCG@10", "map")[1].splitlines() == [
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        (["--weights", "2,1"], {"weights": [2, 1]}),
+        (["--weights", "2", "1"], {"weights": [2, 1]}),
+        (["--weights", "one=1,two=0"], {"weights": {"one": 1, "two": 0}}),
+        (["-k", "0"], {"k": 0}),
+        (["--method", "comb_mnz", "--normalize", "min_max"], {"method": "comb_mnz", "normalize": "min_max"}),
+        (["--distances"], {"descending": False}),
+        (["--order-by", "rank"], {"order_by": "rank"}),
+    ],
+)
+def test_options_are_those_of_fuse(run, options, arguments):
+    _, out, said = run("fuse", "one.run", "two.run", "--format", "csv", *options)
+    assert said == ""
+    expected = rank.fuse({name: rank.read_run(f"{name}.run") for name in ("one", "two")}, **arguments)
+    assert_frame_equal(pl.read_csv(out.encode()).drop("system"), expected.collect(), check_exact=True)
+
+
+def test_fuse_takes_the_systems_of_one_file(run, folder):
+    (folder / "both.run").write_text(RUN + OTHER)
+    assert run("fuse", "both.run") == run("fuse", "one.run", "two.run")
+
+
+def test_check_tells_findings(run):
+    got = rows(run, "check", "qrels", "one.run", "two.run", "-k", "1")
+    two = rank.check(
+        rank.read_run("two.run").collect(), rank.read_qrels("qrels").collect(), keys=["system"], k=1
+    )
+    assert [row for row in got if row["run"] == "two.run"] == [
+        {"run": "two.run", **finding} for finding in two.to_dicts()
+    ]
+    assert [row["finding"] for row in got if row["run"] == "two.run"] == ["unjudged within k"]
+
+
+def test_check_says_that_nothing_was_found(run):
+    code, out, said = run("check", "qrels", "one.run", "--format", "csv")
+    assert (code, out, said) == (0, "run,finding,count,examples\n", "polars-rank: note: nothing was found\n")
+
+
+def test_lists_every_measure(run):
+    listed = {row["measure"]: row for row in rows(run, "list")}
+    assert list(listed) == list(rank.MEASURES)
+    assert all(row["summary"] and row["range"] and row["over queries"] for row in listed.values())
+    assert "trec_eval: map" in listed["average_precision"]["elsewhere"]
+    assert "min_relevance=1" in listed["average_precision"]["options"]
+
+
+def test_prints_macros_and_macro_calls(run):
+    assert "CREATE OR REPLACE MACRO rank.ndcg(" in run("sql")[1]
+    assert run("sql", "nDCG@10", "map")[1].splitlines() == [
         "rank.ndcg(rank, relevance, k := 10)",
         "rank.average_precision(rank, relevance)",
     ]
 
 
-def test_check_tells_findings(capsys, files):
-    _, out, _ = run(capsys, "check", files["qrels"], files["two.run"], "--format", "json")
-    assert {row["finding"] for row in json.loads(out)} >= {"unjudged within k"}
+# Help
 
 
-def test_fields_without_a_header(capsys, files, tmp_path):
-    (tmp_path / "three.tsv").write_text("t1\ta\t1\nt2\tc\t2\n")
-    assert run(capsys, "evaluate", files["qrels"], str(tmp_path / "three.tsv"))[0] == 1
-    code, out, _ = run(
-        capsys,
-        *("evaluate", files["qrels"], str(tmp_path / "three.tsv"), "--columns", "query", "item", "rank"),
-        *("-m", "RR", "--format", "csv"),
+def commands():
+    return sorted(name for name in app if not name.startswith("-"))
+
+
+def test_help_names_every_command(run):
+    code, out, said = run("--help")
+    assert (code, said) == (0, "")
+    assert {"evaluate", "fuse", "check", "list", "sql"} <= set(commands())
+    for name in commands():
+        assert re.search(rf"{name} +\w", out), name
+    assert run()[:2] == (0, out)
+
+
+@pytest.mark.parametrize("command", commands())
+def test_help_of_a_command_tells_what_every_argument_is(run, command):
+    code, out, said = run(command, "--help")
+    assert (code, said) == (0, "")
+    assert out.startswith(f"Usage: polars-rank {command}")
+    arguments = app[command].assemble_argument_collection(parse_docstring=True)
+    shown = [argument for argument in arguments if argument.show]
+    assert shown
+    for argument in shown:
+        assert argument.parameter.help, argument.name
+        assert argument.name in out
+
+
+def test_version(run):
+    assert run("--version") == (0, f"{rank.__version__}\n", "")
+
+
+# As a program
+
+
+def shell(command):
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command],
+        env={**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
+        check=False,
+        capture_output=True,
+        text=True,
     )
-    assert (code, out) == (0, "system,queries,RR\nthree,2,0.75\n")
 
 
-def test_as_a_module_with_nobody_reading_on():
-    command = f"{sys.executable} -m polars_rank list | head -n 1"
-    done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command], check=False, capture_output=True, text=True
+def test_as_a_module_and_by_its_name():
+    wanted = "system,queries,RR\none,2,0.75\n"
+    for program in (" ".join(MODULE), "polars-rank"):
+        done = shell(f"{program} evaluate qrels one.run -m RR --format csv")
+        assert (done.returncode, done.stdout, done.stderr) == (0, wanted, "")
+
+
+@pytest.mark.parametrize(("arguments", "code"), [("evaluate qrels none", 2), ("evaluate qrels bad.run", 1)])
+def test_exit_codes_of_the_program(folder, arguments, code):
+    (folder / "bad.run").write_text("t1 Q0 a\n")
+    done = shell(f"polars-rank {arguments}")
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr.startswith("polars-rank: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_nobody_reads_on():
+    done = shell("polars-rank sql | head -n 1")
+    assert (done.returncode, done.stdout, done.stderr) == (0, ".bail on\n", "")
+
+
+def test_reads_from_pipes():
+    done = shell("polars-rank evaluate <(cat qrels) <(gzip -c one.run) -m RR --format csv")
+    assert (done.stdout, done.stderr) == ("system,queries,RR\none,2,0.75\n", "")
+
+
+def test_an_interrupt_ends_it_quietly():
+    os.mkfifo("pipe")
+    command = subprocess.Popen(
+        [*MODULE, "evaluate", "pipe", "one.run"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("measure")
+    pipe = opened_by_its_reader("pipe")
+    # Time to be in the midst of reading.
+    time.sleep(0.5)
+    command.send_signal(signal.SIGINT)
+    os.close(pipe)
+    out, said = command.communicate(timeout=60)
+    assert (command.returncode, out, said) == (130, b"", b"")
 
 
-def test_ids_stay_the_text_they_are(capsys, tmp_path):
-    (tmp_path / "qrels").write_text("007 0 1e5 1\n")
-    (tmp_path / "run").write_text("007 Q0 100000 1 2 x\n007 Q0 1e5 2 1 x\n")
-    _, out, _ = run(
-        capsys,
-        "evaluate",
-        str(tmp_path / "qrels"),
-        str(tmp_path / "run"),
-        "--per-query",
-        "-m",
-        "RR",
-        "--format",
-        "csv",
-    )
-    assert pl.read_csv(out.encode(), infer_schema=False).rows() == [("007", "x", "0.5")]
+def opened_by_its_reader(path):
+    end = time.monotonic() + 60
+    while True:
+        try:
+            return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            assert time.monotonic() < end
+            time.sleep(0.01)
