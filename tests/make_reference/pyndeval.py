@@ -1,4 +1,4 @@
-"""Score drawn runs over judged subtopics by pyndeval (ndeval of TREC's web track), in an environment of its own.
+"""Score drawn runs over judged subtopics by pyndeval (TREC's ndeval), in an environment of its own.
 
 ``pip install pyndeval && python tests/make_reference/pyndeval.py``
 

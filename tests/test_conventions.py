@@ -1,0 +1,356 @@
+"""Each convention against values of the very program.
+
+Values of trec_eval, ir_measures and its providers, and ranx come with the collections; those of BEIR,
+scikit-learn and torchmetrics were made once by `make_reference`. gizai is done by its rules.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import polars_rank as rank
+from polars_rank.catalogue import MEASURES, parse, programs
+from polars_rank.conventions import CONVENTIONS
+from polars_rank.judging import Judging
+
+HERE = Path(__file__).parent
+FOLDER = os.environ.get("POLARS_RANK_REFERENCE")
+with_reference = pytest.mark.skipif(
+    FOLDER is None, reason="POLARS_RANK_REFERENCE names no folder of reference collections"
+)
+
+# Program of the values, the convention that it keeps, and how far its printed digits may be off.
+PROGRAMS = {
+    "trec_eval-9": ("trec_eval-9", 1e-10),
+    "trec_eval-10": ("trec_eval-10", 1e-10),
+    "pytrec_eval": ("ir_measures", 1e-10),
+    "msmarco": ("ir_measures", 1e-10),
+    "judged": ("ir_measures", 1e-10),
+    "compat": ("ir_measures", 1e-10),
+    "accuracy": ("ir_measures", 1e-10),
+    "gdeval": ("ir_measures", 5.1e-6),
+    "cwl_eval": ("ir_measures", 1e-10),
+    "ranx": ("ranx", 1e-10),
+}
+# What `Convention.beyond` tells of: program, measures, rankings.
+TIED, NEGATIVE, EVERY = pl.col("tied"), pl.col("least_grade") < 0, pl.lit(True)
+BEYOND = [
+    ("judged", "Judged", NEGATIVE),
+    ("compat", "Compat", TIED | (pl.col("least_score") < 0)),
+    ("accuracy", "Accuracy", pl.col("nearly_tied")),
+    ("cwl_eval", r"AP$", EVERY),
+    ("cwl_eval", "BPM|INS|NERR|SDCG|RBP", TIED),
+    ("ranx", "", TIED),
+    ("ranx", "bpref", EVERY),
+    ("ranx", r"rbp.*-l2", EVERY),
+    ("trec_eval-10", "^(rbp|yaap|rbp_resid)$", EVERY),
+]
+
+
+def collections():
+    """Give the small collections: name, runs, judgements, values."""
+    values = pl.read_parquet(HERE / "collections" / "values.parquet").with_columns(
+        pl.col(pl.Categorical).cast(pl.String)
+    )
+    values = values.with_columns(pl.col("program").replace("ranx_native", "ranx"))
+    for name in ("edge-a", "stress-a"):
+        folder = HERE / "collections"
+        run, qrels = (pl.read_parquet(folder / f"{name}.{kind}.parquet") for kind in ("runs", "qrels"))
+        yield run, qrels, values.filter(pl.col("collection") == name)
+
+
+def beside(run, qrels, values, program, **judging):
+    """Put our values beside the program's, with the reasons why some can't be compared."""
+    convention, tolerance = PROGRAMS[program]
+    theirs = values.filter(pl.col("program") == program)
+    names, unknown = [], []
+    for name in theirs["measure"].unique().sort():
+        try:
+            parse(name, convention=convention)
+        except ValueError:
+            unknown.append(name)
+        else:
+            names.append(name)
+    ours = rank.evaluate(run, names, qrels=qrels, convention=convention, **judging).unpivot(
+        index=["query", "system"], on=names, variable_name="measure", value_name="ours"
+    )
+    facts = run.group_by("query", "system").agg(
+        tied=pl.col("score").is_duplicated().any(),
+        nearly_tied=pl.col("score").cast(pl.Float32).is_duplicated().any(),
+        least_score=pl.col("score").min(),
+    )
+    grades = qrels.group_by("query").agg(least_grade=pl.col("relevance").min())
+    beyond = pl.any_horizontal(
+        pl.lit(False),
+        *(pl.col("measure").str.contains(pattern) & rows for of, pattern, rows in BEYOND if of == program),
+    )
+    # A query that does not count for a program has 0 in its table.
+    off = (pl.col("ours").fill_null(0.0) - pl.col("value")).abs()
+    return (
+        theirs.filter(pl.col("measure").is_in(names))
+        .join(ours, on=["query", "system", "measure"], how="left")
+        .join(facts, on=["query", "system"], how="left")
+        .join(grades, on="query", how="left")
+        .with_columns(beyond=beyond.fill_null(False), same=off <= tolerance),
+        unknown,
+    )
+
+
+@pytest.mark.parametrize(
+    ("program", "options", "judging"),
+    [
+        # -c is how 10.0 was run, as it stops at a query that the run lacks.
+        ("trec_eval-10", "-c", {"queries": "qrels"}),
+        ("trec_eval-9", "-c", {}),
+        ("trec_eval-9", "-J", {"judged_only": True}),
+        ("trec_eval-9", "-M 100", {"depth": 100}),
+        ("pytrec_eval", "", {}),
+        ("msmarco", "", {}),
+        ("judged", "", {}),
+        ("gdeval", "", {}),
+        ("cwl_eval", "", {}),
+        ("ranx", "", {}),
+    ],
+)
+def test_small_collections(program, options, judging):
+    compared = 0
+    for run, qrels, values in collections():
+        theirs = values.filter(program=program, options=options)
+        if not theirs.is_empty():
+            table, unknown = beside(run, qrels, theirs, program, **judging)
+            assert all(name.endswith("-l2") for name in unknown)
+            wrong = table.filter(~pl.col("beyond"), ~pl.col("same"))
+            assert wrong.is_empty(), wrong
+            compared += table.filter(~pl.col("beyond")).height
+    assert compared >= 200
+
+
+@with_reference
+def test_all_collections(capsys):
+    from test_reference_collections import collection
+
+    golden = pl.read_parquet(Path(FOLDER) / "golden" / "measures.parquet").rename(
+        {"provider": "program", "run": "system"}
+    )
+    golden = golden.with_columns(pl.col("program").replace("ranx_native", "ranx"))
+    told = []
+    for (name,), values in golden.filter(pl.col("program").is_in(list(PROGRAMS))).group_by("collection"):
+        run, qrels = collection(name)
+        for program in values["program"].unique():
+            table, unknown = beside(run, qrels, values, program)
+            wrong = table.filter(~pl.col("beyond"), ~pl.col("same"))
+            assert wrong.is_empty(), (name, wrong.rows()[:5])
+            told.append(table.select("program", "beyond"))
+            assert all(each.endswith("-l2") for each in unknown)
+    counts = (
+        pl.concat(told)
+        .group_by("program")
+        .agg((~pl.col("beyond")).sum(), pl.col("beyond").sum().alias("left"))
+    )
+    with capsys.disabled():
+        for program, met, left in counts.sort("program").rows():
+            print(
+                f"\n{program}: {met} values met by convention={PROGRAMS[program][0]!r}, {left} beyond it",
+                end="",
+            )
+    assert counts["beyond"].sum() >= 850_000
+
+
+# Programs that score lists
+
+
+def lists():
+    rows = json.loads((HERE / "conventions" / "lists.json").read_text(encoding="utf-8"))
+    table = pl.DataFrame(rows).explode("scores", "grades").with_row_index("item")
+    table = table.with_columns(pl.col("item").cast(pl.String))
+    run = table.select("query", "item", score="scores")
+    return run, table.select("query", "item", relevance="grades")
+
+
+@pytest.mark.parametrize(("program", "tolerance"), [("sklearn", 1e-12), ("torchmetrics", 1e-6)])
+def test_lists(program, tolerance):
+    told = json.loads((HERE / "conventions" / f"{program}.json").read_text(encoding="utf-8"))
+    theirs = pl.DataFrame(told["values"])
+    names = theirs["measure"].unique().to_list()
+    run, qrels = lists()
+    ours = rank.evaluate(run, names, qrels=qrels, convention=program).unpivot(
+        index="query", variable_name="measure", value_name="ours"
+    )
+    both = theirs.join(ours, on=["query", "measure"], how="left")
+    wrong = both.filter(~((pl.col("ours") - pl.col("value")).abs() <= tolerance).fill_null(False))
+    assert wrong.is_empty(), wrong
+    assert both.height >= 180
+
+
+def test_lists_know_no_missed_items():
+    run = pl.DataFrame({"query": ["q", "q"], "item": ["a", "b"], "score": [2.0, 1.0]})
+    qrels = pl.DataFrame({"query": ["q", "q"], "item": ["b", "c"], "relevance": [1, 3]})
+    for program in ("sklearn", "torchmetrics"):
+        ours = rank.evaluate(run, "nDCG", qrels=qrels, convention=program)["nDCG"].item()
+        assert ours == pytest.approx(0.6309297535714575, abs=1e-12)
+
+
+def test_beir():
+    told = json.loads((HERE / "conventions" / "beir.json").read_text(encoding="utf-8"))
+    theirs = pl.DataFrame(told["values"])
+    relevant = pl.col("relevance").max().over("query") > 0
+    qrels = pl.read_parquet(HERE / "collections" / "stress-a.qrels.parquet").filter(relevant)
+    runs = pl.read_parquet(HERE / "collections" / "stress-a.runs.parquet")
+    runs = runs.filter(pl.col("system").is_in(["r2", "r3"])).join(qrels, on="query", how="semi")
+    # The script gives the first queries an item of their own id, at the top.
+    first = runs.select("query", "system").unique().sort("query").group_by("system").head(3)
+    runs = pl.concat([runs, first.select("query", "system", item="query", score=1e6)], how="diagonal")
+    names = {name: name for name in theirs["measure"].unique() if not name.startswith("Hole")}
+    # Accuracy is another measure in ir_measures, which has the name here.
+    names |= {f"Accuracy@{k}": f"success@{k}" for k in (1, 5, 10)}
+    scored = rank.evaluate(runs, list(names.values()), qrels=qrels, convention="beir")
+    means = rank.summarize(scored, measures=list(names.values()), convention="beir")
+    compared = 0
+    for system, name, value in theirs.rows():
+        if name in names:
+            mean = means.filter(system=system, measure=names[name])["value"].item()
+            # BEIR rounds to five digits.
+            assert mean == pytest.approx(value, abs=5.1e-6), (system, name)
+            compared += 1
+    assert compared == 42
+
+
+# gizai, by its rules: lists of ids, best first; k = 0 is the whole list; a repeated id is at its first rank
+
+
+def by_rules(ranked, relevant, k):
+    seen = {}
+    for place, item in enumerate(ranked, 1):
+        seen.setdefault(item, place)
+    places = sorted(place for item, place in seen.items() if item in relevant)
+    places = [place for place in places if place <= (k or len(ranked))]
+    return {
+        "recall": len(places) / len(relevant) if relevant else 0.0,
+        "reciprocal_rank": 1 / places[0] if places else 0.0,
+        "average_precision": sum((i + 1) / place for i, place in enumerate(places)) / len(relevant)
+        if relevant
+        else 0.0,
+    }
+
+
+@given(
+    st.lists(st.sampled_from("abcdef"), min_size=1, max_size=8),
+    st.sets(st.sampled_from("abcdefgh"), min_size=1),
+    st.integers(0, 6),
+)
+def test_gizai(ranked, relevant, k):
+    run = pl.DataFrame({"query": "q", "item": ranked}).with_columns(rank=pl.int_range(1, pl.len() + 1))
+    qrels = pl.DataFrame({"query": "q", "item": sorted(relevant)})
+    expected = by_rules(ranked, relevant, k)
+    names = [f"{name}@{k}" for name in expected]
+    got = rank.evaluate(run, names, qrels=qrels, convention="gizai").row(0, named=True)
+    for name, value in expected.items():
+        assert got[f"{name}@{k}"] == pytest.approx(value, abs=1e-12)
+
+
+def test_cutoff_0_is_the_whole_list_where_a_program_says_so():
+    for program in ("gizai", "ranx"):
+        assert parse("precision@0", convention=program).options == {"k": None}
+    with pytest.raises(ValueError, match="k=None"):
+        parse("precision@0")
+
+
+# What a convention is
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_a_convention_is_made_of_arguments(name):
+    rules = CONVENTIONS[name]
+    Judging(**rules.judging)
+    for measure, options in rules.measures.items():
+        assert set(options) <= set(MEASURES[measure].options)
+        MEASURES[measure].function(**options)
+    for each in rules.apart:
+        Judging(**{**rules.judging, **each.judging})
+        assert set(each.when) <= set(MEASURES[each.measure].options)
+
+
+RUN = pl.DataFrame(
+    {"query": ["1", "1", "1", "2"], "item": ["9", "10", "x", "y"], "score": [1.0, 1.00000001, 0.5, 1.0]}
+)
+QRELS = pl.DataFrame({"query": ["1", "3"], "item": ["10", "y"], "relevance": [1, 1]})
+
+
+def ranks(**arguments):
+    judged = rank.judge(RUN, QRELS, **arguments)
+    return {(q, i): r for q, i, r in judged.select("query", "item", "rank").rows()}
+
+
+def test_judge_takes_a_convention():
+    assert ranks(convention="trec_eval-9") == {("1", "9"): 1, ("1", "10"): 2, ("1", "x"): 3}
+    assert ranks(convention="trec_eval-10") == {("1", "9"): 2, ("1", "10"): 1, ("1", "x"): 3}
+    assert ("3", "y") in ranks(convention="ir_measures")
+    assert ("2", "y") in ranks(convention="sklearn")
+
+
+def test_what_is_given_goes_above_a_convention():
+    assert ranks(convention="trec_eval-9", score_dtype="float64") == ranks(convention="trec_eval-10")
+    assert (
+        ranks(convention="trec_eval-9", score_dtype="float64", queries="qrels", ties="item-descending")
+        == ranks()
+    )
+    itself = pl.DataFrame({"query": ["1"], "item": ["1"], "score": [2.0]})
+    run = pl.concat([RUN, itself])
+    kept = rank.judge(run, QRELS, convention="beir", drop_identical=False)
+    assert kept.filter(item="1").height == 1
+    assert rank.judge(run, QRELS, convention="beir").filter(item="1").is_empty()
+    scored = rank.evaluate(RUN, ["RR"], qrels=QRELS, convention="trec_eval-9", queries="qrels")
+    assert scored["query"].to_list() == ["1", "3"]
+
+
+def test_options_in_a_name_go_above_a_convention():
+    assert parse("nDCG@10", convention="gdeval").options == {"k": 10, "gain": "exponential"}
+    assert parse("nDCG(dcg='log2')@10", convention="gdeval").options["gain"] == "linear"
+    assert parse("AP@10", convention="torchmetrics").options == {"k": 10, "denominator": "found"}
+    assert parse("AP(denominator='k')@10", convention="torchmetrics").options["denominator"] == "k"
+    assert rank.to_sql("AP@10", convention="torchmetrics").endswith("k := 10, denominator := 'found')")
+
+
+def test_a_judged_table_takes_options_alone():
+    judged = rank.judge(RUN, QRELS, convention="trec_eval-9")
+    whole = rank.evaluate(RUN, ["map", "P_1"], qrels=QRELS, convention="trec_eval-9")
+    assert_frame_equal(rank.evaluate(judged, ["map", "P_1"], convention="trec_eval-9"), whole)
+
+
+def test_measures_that_a_program_ranks_apart_stand_side_by_side():
+    run = pl.DataFrame({"query": ["1", "1", "2"], "item": ["a", "b", "c"], "score": [1.0, 1.0, 1.0]})
+    run = run.with_columns(system=pl.lit("s"), day=pl.lit("mon"))
+    qrels = pl.DataFrame({"query": ["1", "3"], "item": ["a", "c"], "relevance": [1, 1]})
+    wanted = ["RR", "RR@10", "Judged@1", "NumQ"]
+    got = rank.evaluate(run, wanted, qrels=qrels, convention="ir_measures")
+    assert got.columns == ["query", "system", *wanted]
+    assert got.rows() == [("1", "s", 0.5, 1.0, 1.0, 1.0), ("3", "s", 0.0, 0.0, 0.0, None)]
+    lazy = rank.evaluate(run.lazy(), wanted, qrels=qrels, convention="ir_measures")
+    assert isinstance(lazy, pl.LazyFrame)
+    assert_frame_equal(lazy.collect(), got)
+    carried = rank.evaluate(
+        run, wanted, qrels=qrels, convention="ir_measures", by=["day"], attributes=["day"], queries="both"
+    )
+    assert carried.rows() == [("1", "s", "mon", 0.5, 1.0, 1.0, 1.0)]
+
+
+def test_an_unknown_convention_is_refused_with_the_nearest():
+    for call in (
+        lambda: rank.judge(RUN, QRELS, convention="trec_eval"),
+        lambda: rank.evaluate(RUN, "AP", qrels=QRELS, convention="trec-eval-9"),
+        lambda: rank.to_sql("AP", convention="trecevl"),
+    ):
+        with pytest.raises(ValueError, match=r"convention must be one of .*did you mean 'trec_eval"):
+            call()
+
+
+def test_a_program_without_a_convention_decides_names():
+    assert {"pykeen", "trec_eval"} <= programs()
+    assert parse("hits@10", convention="pykeen").measure.name == "hits_at_k"
+    assert parse("hits@10", convention="ranx").measure.name == "num_relevant_returned"
