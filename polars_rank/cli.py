@@ -13,7 +13,8 @@ from cyclopts import App, CycloptsError, Parameter
 
 import polars_rank as rank
 from polars_rank import scanning
-from polars_rank.catalogue import parse
+from polars_rank.catalogue import parse, programs
+from polars_rank.conventions import convention_of
 from polars_rank.formats import Format, replace_file
 from polars_rank.notes import (
     WATCHED,
@@ -96,7 +97,8 @@ def evaluate(
     example
         Take the bundled collection; no files are needed. --by kind and --by length slice it.
     convention
-        A program, such as ranx, that decides what an ambiguous name means.
+        A program, such as trec_eval-9, ir_measures, ranx or beir, whose ways are the defaults; it also
+        decides what an ambiguous name means.
     format
         How to print: table (default) and markdown are rounded, csv and json hold every digit.
     output
@@ -119,7 +121,8 @@ def evaluate(
     ranking = list(dict.fromkeys(["query", *options["keys"], *slices]))
     scores = pl.concat(parts, how="vertical_relaxed").sort("query", *options["keys"])
     known, judged = pl.concat(facts).sort("system"), grades["query"].n_unique()
-    said += query_notes(known, judged, judging.queries) + number_notes(known) + unjudged_note(scores)
+    queries = judging.queries or convention_of(convention, programs()).judging.get("queries", "qrels")
+    said += query_notes(known, judged, queries) + number_notes(known) + unjudged_note(scores)
     scores = scores.select(*ranking, *names)
     summary = rank.summarize(scores, by=groups, measures=names, convention=convention)
     _say(said + valueless_note(summary))
@@ -334,7 +337,7 @@ def compare_runs(
     judged, said = judged_files(files, grades, slices, texts, judging.options())
     _say(said)
     per_query = rank.evaluate(judged, names)
-    missing: Missing = "error" if judging.queries in ("qrels", "all") else "drop"
+    missing: Missing = "drop" if judging.queries in ("both", "run") else "error"
     table = leaderboard(per_query, baseline, measures=names, format=format, missing=missing)
     if html:
         _write(page(judged, names, baseline, by=slices, queries=texts, items=items, missing=missing), html)

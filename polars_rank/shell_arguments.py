@@ -45,14 +45,15 @@ class Judging:
     Parameters
     ----------
     queries
-        Which count: the judged ones, missing or not (qrels, as trec_eval -c); those in both files (both);
-        those of the run; all.
+        Which count: the judged ones, missing or not (qrels, the default, as trec_eval -c); those in both
+        files (both); those of the run; all.
     judged_only
         Rank judged items only (trec_eval -J).
     depth
         Keep the top of each ranking only (trec_eval -M).
     duplicates
-        An item that comes twice is an error; first keeps its best-ranked copy, max the highest grade too.
+        An item that comes twice is an error, by default; first keeps its best-ranked copy, max the highest
+        grade too.
     drop_identical
         Leave out items that are the query itself (BEIR).
     order_by
@@ -60,31 +61,35 @@ class Judging:
     distances
         A low score is good.
     ties
-        Order of equal scores: item-descending is trec_eval's; best and worst go by grade.
+        Order of equal scores: item-descending, the default, is trec_eval's; best and worst go by grade.
     score_dtype
-        float32 narrows the scores as trec_eval 9 does.
+        float32 narrows the scores as trec_eval 9 does; default: float64.
     rank_base
         0 for ranks that count from 0.
     keys
         Column, such as day, that tells rankings of a query apart, beside the system; may be repeated.
     """
 
-    queries: Queries = "qrels"
+    queries: Queries | None = None
     judged_only: Switch = False
     depth: int | None = None
-    duplicates: Duplicates = "error"
+    duplicates: Duplicates | None = None
     drop_identical: Switch = False
     order_by: OrderBy | None = None
     distances: Switch = False
-    ties: Ties = "item-descending"
-    score_dtype: ScoreType = "float64"
+    ties: Ties | None = None
+    score_dtype: ScoreType | None = None
     rank_base: Literal[0, 1] = 1
     keys: list[str] | None = None
 
     def options(self) -> dict[str, Any]:
-        """Give them as `evaluate` takes them."""
-        same = {name: value for name, value in vars(self).items() if name not in ("distances", "keys")}
-        return {**same, "descending": not self.distances, "keys": keys_of(self.keys)}
+        """Give them as `evaluate` takes them; what is not given is left to the convention."""
+        given = {
+            name: value
+            for name, value in vars(self).items()
+            if name not in ("distances", "keys") and value is not None and value is not False
+        }
+        return {**given, "descending": not self.distances, "keys": keys_of(self.keys)}
 
 
 READING, JUDGING = Reading(), Judging()

@@ -354,3 +354,26 @@ def test_a_program_without_a_convention_decides_names():
     assert {"pykeen", "trec_eval"} <= programs()
     assert parse("hits@10", convention="pykeen").measure.name == "hits_at_k"
     assert parse("hits@10", convention="ranx").measure.name == "num_relevant_returned"
+
+
+def test_the_command_leaves_to_a_convention_what_is_not_given(tmp_path, capsys):
+    from polars_rank.cli import main
+
+    (tmp_path / "qrels").write_text("1 0 10 1\n3 0 y 1\n", encoding="utf-8")
+    (tmp_path / "run").write_text("1 Q0 9 1 1.0 t\n1 Q0 10 2 1.00000001 t\n", encoding="utf-8")
+    told = {}
+    for more in ((), ("--convention", "trec_eval-9"), ("--convention", "trec_eval-9", "--queries", "qrels")):
+        arguments = [
+            "evaluate",
+            str(tmp_path / "qrels"),
+            str(tmp_path / "run"),
+            "-m",
+            "RR",
+            "--format",
+            "csv",
+        ]
+        with pytest.raises(SystemExit) as end:
+            main([*arguments, *more])
+        assert end.value.code == 0
+        told[more] = capsys.readouterr().out.splitlines()[1].split(",")[-1]
+    assert list(map(float, told.values())) == [0.5, 0.5, 0.25]
