@@ -392,6 +392,7 @@ def _aggregates(
     schema: pl.Schema, slices: Sequence[str], measures: Sequence[str] | None, convention: str | None
 ) -> dict[str, Aggregate]:
     """Tell the aggregate of each measure column; a column with a name of its own is averaged."""
+    convention_of(convention, programs())
     found: dict[str, Aggregate] = {}
     for name in measures if measures is not None else schema.names():
         try:

@@ -5,32 +5,27 @@ trec_eval takes it, because a mean that lies half way between two printed number
 printed up or down by its last bit. Six measures are nowhere else: yaap, relstring, binG, G, ndcg_rel, Rndcg.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from math import log2
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import polars as pl
 
-Version = Literal[9, 10]
-
-UNPOOLED, UNJUDGED = -1, -2
-"""What trec_eval calls an item without a judgement, and one with a negative grade."""
+from polars_rank.trec_eval_gains import (
+    UNJUDGED,
+    UNPOOLED,
+    by_gain,
+    choice_of,
+    discount,
+    numbers,
+    running,
+)
+from polars_rank.trec_eval_measures import Version, Wanted
 
 LEAST = 0.00001
 """The least value that enters a geometric mean."""
 
 EPSILON = 0.00001
 """What smooths the shares of infAP."""
-
-
-class Wanted(NamedTuple):
-    """A measure, what is printed for its name, one a number, and its parameters."""
-
-    measure: str
-    names: Sequence[str]
-    numbers: Sequence[float] = ()
-    gains: Mapping[int, float] = {}
-    persistence: float = 0.9
 
 
 class Options(NamedTuple):
@@ -45,7 +40,7 @@ def values(judged: pl.DataFrame, wanted: Sequence[Wanted], options: Options) -> 
     """Score the rankings of a judged table: one row a query, in order of their bytes, one column a name."""
     grades, returned = _coded(judged, options)
     scored = _facts(grades, returned)
-    for part in (_binary(returned, wanted, options), *_by_gain(grades, returned, wanted)):
+    for part in (_binary(returned, wanted, options), *by_gain(grades, returned, wanted)):
         scored = scored.join(part, on="query", how="left")
     scored = scored.with_columns(pl.all().exclude("query", "relevances").fill_null(0))
     columns = [
@@ -77,18 +72,13 @@ def _coded(judged: pl.DataFrame, options: Options) -> tuple[pl.DataFrame, pl.Dat
         .with_columns(pl.col("relevant", "others").fill_null(0).cast(pl.Int64))
         .sort("query", "rank")
         .with_columns(
-            found=_running(pl.col("hit").cast(pl.Int64)),
-            above=_running(pl.col("other").cast(pl.Int64)),
-            pooled=_running((pl.col("code") == UNJUDGED).cast(pl.Int64)),
+            found=running(pl.col("hit").cast(pl.Int64)),
+            above=running(pl.col("other").cast(pl.Int64)),
+            pooled=running((pl.col("code") == UNJUDGED).cast(pl.Int64)),
             length=pl.len().over("query").cast(pl.Int64),
         )
     )
     return grades, returned
-
-
-def _running(value: pl.Expr) -> pl.Expr:
-    """Sum down each ranking, one row after the other."""
-    return value.cum_sum().over("query", order_by="rank")
 
 
 def _facts(grades: pl.DataFrame, returned: pl.DataFrame) -> pl.DataFrame:
@@ -116,20 +106,20 @@ def _binary(returned: pl.DataFrame, wanted: Sequence[Wanted], options: Options) 
     lost = pl.min_horizontal(above, relevant) / pl.min_horizontal("others", relevant)
     hits = returned.filter("hit").with_columns(
         precision=found / rank,
-        kept=_running(pl.when(above > 0).then(1 - lost).otherwise(1.0)),
-        inferred=_running(pl.when(rank == 1).then(1.0).otherwise(inferred)),
-        gained=_running(1 / _discount(2 + rank - found, returned)),
+        kept=running(pl.when(above > 0).then(1 - lost).otherwise(1.0)),
+        inferred=running(pl.when(rank == 1).then(1.0).otherwise(inferred)),
+        gained=running(1 / discount(2 + rank - found, returned)),
     )
-    hits = hits.with_columns(summed=_running(pl.col("precision")))
-    cutoffs = _numbers(wanted, "P", "recall", "success", "map_cut", "relative_P")
-    shares = _numbers(wanted, "iprec_at_recall", "11pt_avg")
-    multiples = _numbers(wanted, "Rprec_mult")
+    hits = hits.with_columns(summed=running(pl.col("precision")))
+    cutoffs = numbers(wanted, "P", "recall", "success", "map_cut", "relative_P")
+    shares = numbers(wanted, "iprec_at_recall", "11pt_avg")
+    multiples = numbers(wanted, "Rprec_mult")
     return hits.group_by("query").agg(
         pl.col("summed", "kept", "inferred", "gained").max(),
         first=rank.min(),
         found_at_r=(rank <= relevant).sum().cast(pl.Int64),
-        **{f"found@{k:g}": (rank <= k).sum().cast(pl.Int64) for k in cutoffs},
-        **{f"summed@{k:g}": pl.col("summed").filter(rank <= k).max() for k in cutoffs},
+        **{f"found@{k:.0f}": (rank <= k).sum().cast(pl.Int64) for k in cutoffs},
+        **{f"summed@{k:.0f}": pl.col("summed").filter(rank <= k).max() for k in cutoffs},
         **{
             f"precision@{share}": pl.col("precision")
             .filter(found >= _needed(share, relevant, options.version))
@@ -143,10 +133,6 @@ def _binary(returned: pl.DataFrame, wanted: Sequence[Wanted], options: Options) 
     )
 
 
-def _numbers(wanted: Sequence[Wanted], *measures: str) -> list[float]:
-    return sorted({number for each in wanted if each.measure in measures for number in each.numbers})
-
-
 def _needed(share: float, relevant: pl.Expr, version: Version) -> pl.Expr:
     """How many relevant items make up a share of recall: 9 rounds nearly always up, 10 to the nearest."""
     if version == 9:
@@ -156,194 +142,6 @@ def _needed(share: float, relevant: pl.Expr, version: Version) -> pl.Expr:
 
 def _multiple(share: float, relevant: pl.Expr) -> pl.Expr:
     return (share * relevant + 0.9).cast(pl.Int64)
-
-
-def _discount(place: pl.Expr, rows: pl.DataFrame) -> pl.Expr:
-    """Give log2 of whole numbers, exactly as C does, where Polars divides two logarithms."""
-    most = rows.select(place.max()).item() or 0
-    return pl.lit(pl.Series([0.0, *(log2(i) for i in range(1, most + 1))])).gather(place)
-
-
-def _by_gain(grades: pl.DataFrame, returned: pl.DataFrame, wanted: Sequence[Wanted]) -> list[pl.DataFrame]:
-    """Score what goes by gains and by persistence: one table for each choice of these."""
-    cutoffs = _numbers(wanted, "ndcg_cut")
-    choices = {_choice(each): each.gains for each in wanted if each.measure in (*GAINED, "ndcg_cut")}
-    tables = [_discounted(grades, returned, gains, cutoffs, name) for name, gains in choices.items()]
-    for each in wanted:
-        if each.measure == "rbp":
-            tables.append(_rank_biased(grades, returned, each))
-        elif each.measure == "rbp_resid":
-            tables.append(_residual(returned, each))
-        elif each.measure == "unj":
-            unjudged = {
-                f"unjudged@{k:g}": ((pl.col("code") < 0) & (pl.col("rank") <= k)).sum() for k in each.numbers
-            }
-            tables.append(returned.group_by("query").agg(**unjudged))
-        elif each.measure == "relstring":
-            tables.append(_relevances(returned, int(each.numbers[0])))
-    return tables
-
-
-def _choice(wanted: Wanted) -> str:
-    return ",".join(f"{level}={gain}" for level, gain in wanted.gains.items())
-
-
-def _gain(gains: Mapping[int, float]) -> pl.Expr:
-    gain = pl.when(pl.col("code") >= 0).then(pl.col("code").cast(pl.Float64)).otherwise(0.0)
-    for level, chosen in gains.items():
-        gain = pl.when(pl.col("code") == level).then(pl.lit(chosen)).otherwise(gain)
-    return gain.alias("gain")
-
-
-def _discounted(
-    grades: pl.DataFrame,
-    returned: pl.DataFrame,
-    gains: Mapping[int, float],
-    cutoffs: Sequence[float],
-    choice: str,
-) -> pl.DataFrame:
-    """Walk down the ranking and down the ideal one; the columns' names end in the choice of gains."""
-    ideal = _ideal(grades, gains)
-    size = ideal.group_by("query").agg(
-        size=pl.len().cast(pl.Int64),
-        ideal_dcg=pl.col("ideal").max(),
-        ideal_gain=pl.col("gain").sort_by("place").cum_sum().last(),
-        **{f"ideal@{k:g}": pl.col("ideal").filter(pl.col("place") <= k).max() for k in cutoffs},
-    )
-    place = pl.col("rank")
-    walked = (
-        returned.with_columns(_gain(gains))
-        .with_columns(
-            dcg=_running(pl.col("gain") / _discount(place + 1, returned)),
-            gained=_running(pl.col("gain")),
-        )
-        .join(size, on="query", how="left")
-        .with_columns(pl.col("size").fill_null(0))
-    )
-    length = pl.col("length")
-    whole = walked.group_by("query").agg(
-        dcg=pl.col("dcg").filter(place == length).sum(),
-        **{
-            f"dcg@{k:g}": pl.col("dcg").filter(place == pl.min_horizontal(pl.lit(k), length)).sum()
-            for k in cutoffs
-        },
-    )
-    beside = walked.filter(pl.col("gain") != 0).join(
-        ideal.select("query", "place", "ideal", "cost"),
-        left_on=["query", pl.min_horizontal("rank", "size")],
-        right_on=["query", "place"],
-        how="left",
-    )
-    cost = pl.col("cost").fill_null(0.0) + pl.max_horizontal(place - pl.col("size"), 0)
-    averaged = (
-        beside.with_columns(
-            share=pl.col("dcg") / pl.col("ideal"),
-            worth=pl.col("gain") / (2 + cost - pl.col("gained")).log(2),
-        )
-        .group_by("query")
-        .agg(
-            _in_order(pl.col("share").filter(pl.col("gain") > 0), place.filter(pl.col("gain") > 0)),
-            _in_order(pl.col("worth"), place),
-            better=(pl.col("gain") > 0).sum().cast(pl.Int64),
-        )
-    )
-    tables = [whole, averaged, _at_levels(ideal, walked)]
-    for table in tables:
-        size = size.join(table, on="query", how="full", coalesce=True)
-    return size.rename({name: f"{name}|{choice}" for name in size.columns if name != "query"})
-
-
-def _in_order(value: pl.Expr, place: pl.Expr) -> pl.Expr:
-    return value.sort_by(place).cum_sum().last()
-
-
-def _ideal(grades: pl.DataFrame, gains: Mapping[int, float]) -> pl.DataFrame:
-    """Sort what gains anything, the best first, with what was gained and at what cost down to each."""
-    place = pl.int_range(1, pl.len() + 1).over("query")
-    ideal = (
-        grades.filter(pl.col("code") >= 0)
-        .select("query", _gain(gains))
-        .filter(pl.col("gain") > 0)
-        .sort("query", "gain", descending=[False, True])
-        .with_columns(place=place)
-    )
-    discount = _discount(pl.col("place") + 1, ideal)
-    return ideal.with_columns(
-        ideal=(pl.col("gain") / discount).cum_sum().over("query", order_by="place"),
-        cost=pl.max_horizontal("gain", 1.0).cum_sum().over("query", order_by="place"),
-    )
-
-
-def _at_levels(ideal: pl.DataFrame, walked: pl.DataFrame) -> pl.DataFrame:
-    """Average ndcg over the places where the ideal gain changes, and the end of what was returned."""
-    changes = ideal.group_by("query", "gain").agg(pl.col("place").max(), pl.col("ideal").max())
-    ends = walked.filter(pl.col("rank") == pl.col("length"))
-    last = ends.filter(pl.col("length") >= pl.col("size") + 2).select(
-        "query", place=pl.col("length"), ideal=pl.col("ideal_dcg")
-    )
-    points = pl.concat([changes.select("query", "place", "ideal"), last])
-    points = points.join(ends.select("query", "length"), on="query", how="left")
-    seen = points.join(
-        walked.select("query", "rank", "dcg"),
-        left_on=["query", pl.min_horizontal("place", "length")],
-        right_on=["query", "rank"],
-        how="left",
-    )
-    share = pl.col("dcg").fill_null(0.0) / pl.col("ideal")
-    return seen.group_by("query").agg(levels=_in_order(share, pl.col("place")) / pl.len())
-
-
-def _rank_biased(grades: pl.DataFrame, returned: pl.DataFrame, wanted: Wanted) -> pl.DataFrame:
-    """Sum gains that wear off; gains beyond 0 to 1 are brought there by the query's own range."""
-    chosen = list(wanted.gains.values())
-    ranges = (
-        grades.group_by("query")
-        .agg(code=pl.int_ranges(0, pl.col("code").max() + 1))
-        .explode("code")
-        .select("query", _gain(wanted.gains))
-        .group_by("query")
-        .agg(
-            least=pl.min_horizontal(pl.col("gain").min(), *map(pl.lit, chosen)),
-            most=pl.max_horizontal(pl.col("gain").max(), *map(pl.lit, chosen)),
-        )
-    )
-    known = (pl.col("code") >= 0) | pl.col("code").is_in(list(wanted.gains))
-    beyond = (pl.col("least") < 0) | (pl.col("most") > 1)
-    scaled = (pl.col("gain") - pl.col("least")) / (pl.col("most") - pl.col("least"))
-    worth = pl.when(known & beyond).then(scaled).otherwise("gain") * _weight(wanted.persistence, returned)
-    rows = returned.with_columns(_gain(wanted.gains)).join(ranges, on="query", how="left")
-    total = _in_order(worth, pl.col("rank"))
-    return rows.group_by("query").agg(((1 - wanted.persistence) * total).alias("|".join(wanted.names)))
-
-
-def _residual(returned: pl.DataFrame, wanted: Wanted) -> pl.DataFrame:
-    p = wanted.persistence
-    weight = _weight(p, returned)
-    unjudged = pl.col("code") < 0
-    total = _in_order(pl.when(unjudged).then(weight).otherwise(0.0), pl.col("rank"))
-    rest = weight.filter(pl.col("rank") == pl.col("length")).sum() * p
-    value = pl.when(unjudged.any()).then(rest + (1 - p) * total).otherwise(0.0)
-    return returned.group_by("query").agg(value.alias("|".join(wanted.names)))
-
-
-def _weight(persistence: float, returned: pl.DataFrame) -> pl.Expr:
-    """Multiply step by step, as trec_eval does."""
-    longest = returned.select(pl.col("rank").max()).item() or 0
-    weights = pl.Series([1.0] + [persistence] * longest).cum_prod()
-    return pl.lit(weights).gather(pl.col("rank") - 1)
-
-
-def _relevances(returned: pl.DataFrame, length: int) -> pl.DataFrame:
-    code = pl.col("code")
-    letter = (
-        pl.when(code > 9)
-        .then(pl.lit(">"))
-        .when(code >= 0)
-        .then(code.cast(pl.String))
-        .otherwise(pl.when(code == UNPOOLED).then(pl.lit("-")).otherwise(pl.lit(".")))
-    )
-    top = returned.filter(pl.col("rank") <= length)
-    return top.group_by("query").agg(relevances=letter.sort_by("rank").str.join(""))
 
 
 def _share(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
@@ -371,7 +169,7 @@ def _utility(wanted: Wanted, options: Options) -> list[pl.Expr]:
 
 
 def _cut(column: str, whole: Callable[[float], pl.Expr]) -> "Formula":
-    return lambda wanted, _: [_share(pl.col(f"{column}@{k:g}"), whole(k)) for k in wanted.numbers]
+    return lambda wanted, _: [_share(pl.col(f"{column}@{k:.0f}"), whole(k)) for k in wanted.numbers]
 
 
 def _interpolated(wanted: Wanted, _: Options) -> list[pl.Expr]:
@@ -388,7 +186,7 @@ def _eleven_points(wanted: Wanted, _: Options) -> list[pl.Expr]:
 
 def _gained(value: Callable[[Callable[[str], pl.Expr]], pl.Expr]) -> "Formula":
     def formula(wanted: Wanted, _: Options) -> list[pl.Expr]:
-        return [value(lambda column: pl.col(f"{column}|{_choice(wanted)}"))]
+        return [value(lambda column: pl.col(f"{column}|{choice_of(wanted)}"))]
 
     return formula
 
@@ -404,15 +202,6 @@ def _single(value: pl.Expr) -> "Formula":
 
 
 Formula = Callable[[Wanted, Options], list[pl.Expr]]
-
-GAINED: dict[str, Formula] = {
-    "dcg": _gained(lambda column: column("dcg")),
-    "ideal_dcg": _gained(lambda column: column("ideal_dcg")),
-    "ndcg": _gained(lambda column: _share(column("dcg"), column("ideal_dcg"))),
-    "ndcg_rel": _gained(_ndcg_rel),
-    "Rndcg": _gained(lambda column: pl.when(_relevant > 0).then(column("levels")).otherwise(0.0)),
-    "G": _gained(lambda column: _share(column("worth"), column("ideal_gain"))),
-}
 
 FORMULAS: dict[str, Formula] = {
     "num_ret": _single(_retrieved),
@@ -435,13 +224,18 @@ FORMULAS: dict[str, Formula] = {
     "utility": _utility,
     "11pt_avg": _eleven_points,
     "binG": _single(_share(pl.col("gained"), _relevant)),
-    **GAINED,
+    "dcg": _gained(lambda column: column("dcg")),
+    "ideal_dcg": _gained(lambda column: column("ideal_dcg")),
+    "ndcg": _gained(lambda column: _share(column("dcg"), column("ideal_dcg"))),
+    "ndcg_rel": _gained(_ndcg_rel),
+    "Rndcg": _gained(lambda column: pl.when(_relevant > 0).then(column("levels")).otherwise(0.0)),
+    "G": _gained(lambda column: _share(column("worth"), column("ideal_gain"))),
     "ndcg_cut": lambda wanted, _: [
-        _share(pl.col(f"dcg@{k:g}|"), pl.col(f"ideal@{k:g}|")) for k in wanted.numbers
+        _share(pl.col(f"dcg@{k:.0f}|"), pl.col(f"ideal@{k:.0f}|")) for k in wanted.numbers
     ],
-    "map_cut": lambda wanted, _: [_share(pl.col(f"summed@{k:g}"), _relevant) for k in wanted.numbers],
+    "map_cut": lambda wanted, _: [_share(pl.col(f"summed@{k:.0f}"), _relevant) for k in wanted.numbers],
     "relative_P": _cut("found", lambda k: pl.min_horizontal(pl.lit(k), _relevant)),
-    "success": lambda wanted, _: [(pl.col(f"found@{k:g}") > 0).cast(pl.Float64) for k in wanted.numbers],
+    "success": lambda wanted, _: [(pl.col(f"found@{k:.0f}") > 0).cast(pl.Float64) for k in wanted.numbers],
     "set_P": _single(_share(_hits, _retrieved)),
     "set_relative_P": _single(_share(_hits, pl.min_horizontal(_retrieved, _relevant))),
     "set_recall": _single(_share(_hits, _relevant)),

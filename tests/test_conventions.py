@@ -345,6 +345,7 @@ def test_an_unknown_convention_is_refused_with_the_nearest():
         lambda: rank.judge(RUN, QRELS, convention="trec_eval"),
         lambda: rank.evaluate(RUN, "AP", qrels=QRELS, convention="trec-eval-9"),
         lambda: rank.to_sql("AP", convention="trecevl"),
+        lambda: rank.summarize(pl.DataFrame({"AP": [1.0]}), measures=["AP"], convention="trec_eval9"),
     ):
         with pytest.raises(ValueError, match=r"convention must be one of .*did you mean 'trec_eval"):
             call()

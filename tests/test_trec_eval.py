@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 import polars_rank as rank
-from polars_rank.trec_eval import ENTRIES, NICKNAMES, evaluated, main, read_arguments
+from polars_rank.trec_eval import evaluated, main, read_arguments
+from polars_rank.trec_eval_measures import ENTRIES, NICKNAMES
 
 HERE = Path(__file__).parent
 SMALL = [str(HERE / "conventions" / name) for name in ("small.qrels", "small.run")]
@@ -298,6 +299,12 @@ def test_bad_files(files):
     assert told("-c", "-m", "map", *files(good[0], "2 Q0 a 1 9 t\n"))[1] == f"{'map':<22}\tall\t0.0000\n"
     assert told(*files(good[0], "1 Q0 a 1 9\n"))[0] == 2
     assert told(*files(good[0], "1 Q0 a 1 high t\n"))[0] == 2
+
+
+def test_large_cutoffs_are_told_apart(files):
+    qrels, run = files("1 0 a 1\n", "1 Q0 a 1 9 t\n")
+    whole = score("-m", "P.10000001,10000002", qrels, run).whole
+    assert whole == {"P_10000001": 1 / 10000001, "P_10000002": 1 / 10000002}
 
 
 def test_depth_of_nothing(files):
