@@ -42,7 +42,8 @@ def by_gain(grades: pl.DataFrame, returned: pl.DataFrame, wanted: Sequence[Wante
             tables.append(_residual(returned, each))
         elif each.measure == "unj":
             unjudged = {
-                f"unjudged@{k:.0f}": ((pl.col("code") < 0) & (pl.col("rank") <= k)).sum() for k in each.numbers
+                f"unjudged@{k:.0f}": ((pl.col("code") < 0) & (pl.col("rank") <= k)).sum()
+                for k in each.numbers
             }
             tables.append(returned.group_by("query").agg(**unjudged))
         elif each.measure == "relstring":
