@@ -1,4 +1,6 @@
 -- Set and precision measures; formulas, rules and sources are told in polars_rank/measures/binary.py.
+-- NaN is greater than any number, so it is kept out by <= 'inf'. Whole numbers know no NaN: their type is known to the
+-- planner, which leaves out the comparison and with it the cast of every row.
 
 CREATE OR REPLACE MACRO rank.precision(rank, relevance, k := NULL, min_relevance := 1, denominator := 'k') AS
     CASE
@@ -14,8 +16,8 @@ CREATE OR REPLACE MACRO rank.precision(rank, relevance, k := NULL, min_relevance
         ELSE
             coalesce(
                 count(CASE
-                    WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double
-                    AND rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
+                    WHEN relevance >= min_relevance AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
+                    AND rank >= 1 AND CASE WHEN k IS NULL THEN typeof(rank) LIKE '%INT%' OR rank::double <= 'inf'::double ELSE rank <= k END
                         THEN 1
                 END)
                 / nullif(
@@ -23,20 +25,48 @@ CREATE OR REPLACE MACRO rank.precision(rank, relevance, k := NULL, min_relevance
                         WHEN denominator = 'judged'
                             THEN
                                 count(CASE
-                                    WHEN relevance >= 0 AND relevance::double <= 'inf'::double
-                                    AND rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
+                                    WHEN relevance >= 0 AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
+                                    AND rank >= 1
+                                    AND CASE
+                                        WHEN k IS NULL THEN typeof(rank) LIKE '%INT%' OR rank::double <= 'inf'::double
+                                        ELSE rank <= k
+                                    END
                                         THEN 1
                                 END)
                         WHEN denominator = 'min'
-                            THEN least(count(CASE WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double THEN 1 END), k)
+                            THEN
+                                least(count(CASE
+                                    WHEN relevance >= min_relevance
+                                    AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
+                                        THEN 1
+                                END), k)
                         WHEN denominator = 'reachable'
                             THEN
                                 least(
-                                    count(CASE WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double THEN 1 END),
-                                    count(CASE WHEN rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double) THEN 1 END)
+                                    count(CASE
+                                        WHEN relevance >= min_relevance
+                                        AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
+                                            THEN 1
+                                    END),
+                                    count(CASE
+                                        WHEN rank >= 1
+                                        AND CASE
+                                            WHEN k IS NULL THEN typeof(rank) LIKE '%INT%' OR rank::double <= 'inf'::double
+                                            ELSE rank <= k
+                                        END
+                                            THEN 1
+                                    END)
                                 )
                         WHEN denominator = 'returned' OR k IS NULL
-                            THEN count(CASE WHEN rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double) THEN 1 END)
+                            THEN
+                                count(CASE
+                                    WHEN rank >= 1
+                                    AND CASE
+                                        WHEN k IS NULL THEN typeof(rank) LIKE '%INT%' OR rank::double <= 'inf'::double
+                                        ELSE rank <= k
+                                    END
+                                        THEN 1
+                                END)
                         ELSE k
                     END::double,
                     0
@@ -64,8 +94,9 @@ CREATE OR REPLACE MACRO rank.recall(
                     WHEN total > 0
                         THEN
                             count(CASE
-                                WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double
-                                AND rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
+                                WHEN relevance >= min_relevance AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
+                                AND rank >= 1
+                                AND CASE WHEN k IS NULL THEN typeof(rank) LIKE '%INT%' OR rank::double <= 'inf'::double ELSE rank <= k END
                                     THEN 1
                             END) / CASE denominator WHEN 'min' THEN least(total, k) ELSE total END
                     ELSE empty::double
@@ -73,7 +104,11 @@ CREATE OR REPLACE MACRO rank.recall(
                 FOR total IN [
                     coalesce(
                         max(num_relevant::double),
-                        count(CASE WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double THEN 1 END)
+                        count(CASE
+                            WHEN relevance >= min_relevance
+                            AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
+                                THEN 1
+                        END)
                     )
                 ]
             ][1]
@@ -96,20 +131,29 @@ CREATE OR REPLACE MACRO rank.f_measure(
                     WHEN total > 0
                         THEN
                             (1 + beta::double ^ 2) * count(CASE
-                                WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double
-                                AND rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
+                                WHEN relevance >= min_relevance AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
+                                AND rank >= 1
+                                AND CASE WHEN k IS NULL THEN typeof(rank) LIKE '%INT%' OR rank::double <= 'inf'::double ELSE rank <= k END
                                     THEN 1
                             END)
                             / (
                                 beta::double ^ 2 * total
-                                + coalesce(k, count(CASE WHEN rank >= 1 AND rank::double <= 'inf'::double THEN 1 END))
+                                + coalesce(k, count(CASE
+                                    WHEN rank >= 1
+                                    AND (typeof(rank) LIKE '%INT%' OR rank::double <= 'inf'::double)
+                                        THEN 1
+                                END))
                             )
                     ELSE empty::double
                 END
                 FOR total IN [
                     coalesce(
                         max(num_relevant::double),
-                        count(CASE WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double THEN 1 END)
+                        count(CASE
+                            WHEN relevance >= min_relevance
+                            AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
+                                THEN 1
+                        END)
                     )
                 ]
             ][1]
@@ -129,41 +173,66 @@ CREATE OR REPLACE MACRO rank.average_precision(
                 || coalesce(denominator::varchar, 'NULL')
             )
         ELSE
+            -- One list of relevant ranks serves every cutoff. Counts stand outside the comprehension, where the planner
+            -- can drop those that a constant denominator leaves out.
             [
                 CASE
-                    WHEN total > 0
+                    WHEN x.total > 0
                         THEN
                             coalesce(
                                 list_sum([
-                                    i / place::double FOR place, i IN list_sort(
-                                        list(rank) FILTER (
-                                            relevance >= min_relevance AND relevance::double <= 'inf'::double
-                                            AND rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
-                                        )
-                                    )
+                                    i / place::double
+                                    FOR place, i IN list_sort(CASE WHEN k IS NULL THEN x.places ELSE [p FOR p IN x.places IF p <= k] END)
                                 ])
-                                / CASE
-                                    WHEN denominator = 'relevant' THEN total
-                                    WHEN denominator = 'min' THEN least(total, k)
-                                    WHEN denominator = 'found'
-                                        THEN
-                                            count(CASE
-                                                WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double
-                                                AND rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
-                                                    THEN 1
-                                            END)
-                                    WHEN denominator = 'returned' OR k IS NULL
-                                        THEN count(CASE WHEN rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double) THEN 1 END)
-                                    ELSE k
+                                / CASE denominator
+                                    WHEN 'relevant' THEN x.total
+                                    WHEN 'min' THEN least(x.total, k)
+                                    ELSE x.size
                                 END,
                                 0.0
                             )
                     ELSE empty::double
                 END
-                FOR total IN [
-                    coalesce(
-                        max(num_relevant::double),
-                        count(CASE WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double THEN 1 END)
+                FOR x IN [
+                    struct_pack(
+                        total := coalesce(
+                            max(num_relevant::double),
+                            count(CASE
+                                WHEN relevance >= min_relevance
+                                AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
+                                    THEN 1
+                            END)
+                        ),
+                        places := list(rank) FILTER (
+                            relevance >= min_relevance AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
+                            AND rank >= 1 AND (typeof(rank) LIKE '%INT%' OR rank::double <= 'inf'::double)
+                        ),
+                        size := CASE
+                            WHEN denominator IN ('relevant', 'min') THEN NULL
+                            WHEN denominator = 'found'
+                                THEN
+                                    count(CASE
+                                        WHEN relevance >= min_relevance
+                                        AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
+                                        AND rank >= 1
+                                        AND CASE
+                                            WHEN k IS NULL THEN typeof(rank) LIKE '%INT%' OR rank::double <= 'inf'::double
+                                            ELSE rank <= k
+                                        END
+                                            THEN 1
+                                    END)
+                            WHEN denominator = 'returned' OR k IS NULL
+                                THEN
+                                    count(CASE
+                                        WHEN rank >= 1
+                                        AND CASE
+                                            WHEN k IS NULL THEN typeof(rank) LIKE '%INT%' OR rank::double <= 'inf'::double
+                                            ELSE rank <= k
+                                        END
+                                            THEN 1
+                                    END)
+                            ELSE k
+                        END
                     )
                 ]
             ][1]
@@ -185,8 +254,9 @@ CREATE OR REPLACE MACRO rank.r_precision(
                             coalesce(
                                 len([
                                     place FOR place IN list(rank) FILTER (
-                                        relevance >= min_relevance AND relevance::double <= 'inf'::double
-                                        AND rank >= 1 AND rank::double <= 'inf'::double
+                                        relevance >= min_relevance
+                                        AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
+                                        AND rank >= 1 AND (typeof(rank) LIKE '%INT%' OR rank::double <= 'inf'::double)
                                     )
                                     IF place::double <= places
                                 ]) / nullif(places, 0),
@@ -199,7 +269,11 @@ CREATE OR REPLACE MACRO rank.r_precision(
                 FOR total IN [
                     coalesce(
                         max(num_relevant::double),
-                        count(CASE WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double THEN 1 END)
+                        count(CASE
+                            WHEN relevance >= min_relevance
+                            AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
+                                THEN 1
+                        END)
                     )
                 ]
             ][1]
@@ -218,17 +292,33 @@ CREATE OR REPLACE MACRO rank.set_average_precision(rank, relevance, k := NULL, m
                         THEN
                             coalesce(
                                 (count(CASE
-                                    WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double
-                                    AND rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
+                                    WHEN relevance >= min_relevance
+                                    AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
+                                    AND rank >= 1
+                                    AND CASE
+                                        WHEN k IS NULL THEN typeof(rank) LIKE '%INT%' OR rank::double <= 'inf'::double
+                                        ELSE rank <= k
+                                    END
                                         THEN 1
                                 END))::double ^ 2
-                                / nullif(count(CASE WHEN rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double) THEN 1 END), 0)
+                                / nullif(count(CASE
+                                    WHEN rank >= 1
+                                    AND CASE
+                                        WHEN k IS NULL THEN typeof(rank) LIKE '%INT%' OR rank::double <= 'inf'::double
+                                        ELSE rank <= k
+                                    END
+                                        THEN 1
+                                END), 0)
                                 / total,
                                 0.0
                             )
                     ELSE empty::double
                 END
-                FOR total IN [count(CASE WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double THEN 1 END)]
+                FOR total IN [count(CASE
+                    WHEN relevance >= min_relevance
+                    AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
+                        THEN 1
+                END)]
             ][1]
     END;
 
@@ -240,10 +330,14 @@ CREATE OR REPLACE MACRO rank.success(rank, relevance, k := NULL, min_relevance :
             THEN error('min_relevance must be a number from 0, got ' || coalesce(min_relevance::varchar, 'NULL'))
         ELSE
             CASE
-                WHEN count(CASE WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double THEN 1 END) = 0 THEN empty::double
                 WHEN count(CASE
-                    WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double
-                    AND rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
+                    WHEN relevance >= min_relevance
+                    AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
+                        THEN 1
+                END) = 0 THEN empty::double
+                WHEN count(CASE
+                    WHEN relevance >= min_relevance AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
+                    AND rank >= 1 AND CASE WHEN k IS NULL THEN typeof(rank) LIKE '%INT%' OR rank::double <= 'inf'::double ELSE rank <= k END
                         THEN 1
                 END) > 0 THEN 1.0
                 ELSE 0.0

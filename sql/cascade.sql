@@ -1,4 +1,6 @@
 -- Cascade measures; formulas, rules and sources are told in polars_rank/measures/cascade.py.
+-- NaN is greater than any number, so it is kept out by <= 'inf'. Whole numbers know no NaN: their type is known to the
+-- planner, which leaves out the comparison and with it the cast of every row.
 
 CREATE OR REPLACE MACRO rank.reciprocal_rank(rank, relevance, k := NULL, min_relevance := 1, empty := 0.0) AS
     CASE
@@ -12,14 +14,15 @@ CREATE OR REPLACE MACRO rank.reciprocal_rank(rank, relevance, k := NULL, min_rel
                 WHEN
                     NOT coalesce(empty = 0, FALSE)
                     AND count(CASE
-                        WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double THEN 1
+                        WHEN relevance >= min_relevance AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double) THEN 1
                     END) = 0
                     THEN empty::double
                 ELSE
                     coalesce(
                         1 / min(CASE
-                            WHEN relevance >= min_relevance AND relevance::double <= 'inf'::double
-                            AND rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
+                            WHEN relevance >= min_relevance AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
+                            AND rank >= 1
+                            AND CASE WHEN k IS NULL THEN typeof(rank) LIKE '%INT%' OR rank::double <= 'inf'::double ELSE rank <= k END
                                 THEN rank
                         END)::double,
                         0.0
@@ -51,7 +54,8 @@ CREATE OR REPLACE MACRO rank.rbp(
             CASE
                 WHEN
                     coalesce(
-                        bool_or(relevance::double > try_cast(max_relevance AS double) AND relevance::double <= 'inf'::double), FALSE
+                        bool_or(relevance::double > try_cast(max_relevance AS double)
+                        AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)), FALSE
                     )
                     THEN 'nan'::double
                 ELSE
@@ -59,7 +63,11 @@ CREATE OR REPLACE MACRO rank.rbp(
                         sum(
                             CASE
                                 WHEN
-                                    rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
+                                    rank >= 1
+                                    AND CASE
+                                        WHEN k IS NULL THEN typeof(rank) LIKE '%INT%' OR rank::double <= 'inf'::double
+                                        ELSE rank <= k
+                                    END
                                     AND relevance::double BETWEEN
                                     CASE WHEN max_relevance IS NULL THEN min_relevance ELSE 0 END AND 'inf'::double
                                     THEN
@@ -86,8 +94,8 @@ CREATE OR REPLACE MACRO rank.rbp_residual(rank, relevance, persistence := 0.8) A
                 sum(
                     CASE
                         WHEN
-                            rank >= 1 AND rank::double <= 'inf'::double
-                            AND relevance >= 0 AND relevance::double <= 'inf'::double
+                            rank >= 1 AND (typeof(rank) LIKE '%INT%' OR rank::double <= 'inf'::double)
+                            AND relevance >= 0 AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
                             THEN (1 - persistence::double) * persistence::double ^ (rank::double - 1)
                     END
                 ),
@@ -105,7 +113,8 @@ CREATE OR REPLACE MACRO rank.err(rank, relevance, k := NULL, max_relevance := 4)
             CASE
                 WHEN
                     coalesce(
-                        bool_or(relevance::double > max_relevance AND relevance::double <= 'inf'::double), FALSE
+                        bool_or(relevance::double > max_relevance
+                        AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)), FALSE
                     )
                     THEN 'nan'::double
                 ELSE
@@ -122,8 +131,12 @@ CREATE OR REPLACE MACRO rank.err(rank, relevance, k := NULL, max_relevance := 4)
                                         place := rank::double,
                                         stay := 1 - (2.0::double ^ relevance::double - 1) / 2.0::double ^ max_relevance
                                     )) FILTER (
-                                        rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
-                                        AND relevance >= 0 AND relevance::double <= 'inf'::double
+                                        rank >= 1
+                                        AND CASE
+                                            WHEN k IS NULL THEN typeof(rank) LIKE '%INT%' OR rank::double <= 'inf'::double
+                                            ELSE rank <= k
+                                        END
+                                        AND relevance >= 0 AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
                                     )
                                 )
                             ]

@@ -1,4 +1,6 @@
 -- Gain measures; formulas, rules and sources are told in polars_rank/measures/gain.py.
+-- NaN is greater than any number, so it is kept out by <= 'inf'. Whole numbers know no NaN: their type is known to the
+-- planner, which leaves out the comparison and with it the cast of every row.
 
 CREATE OR REPLACE MACRO rank.dcg(rank, relevance, k := NULL, gain := 'linear') AS
     CASE
@@ -17,12 +19,13 @@ CREATE OR REPLACE MACRO rank.dcg(rank, relevance, k := NULL, gain := 'linear') A
                 sum(
                     CASE
                         WHEN
-                            rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
-                            AND relevance::double <= 'inf'::double
+                            rank >= 1
+                            AND CASE WHEN k IS NULL THEN typeof(rank) LIKE '%INT%' OR rank::double <= 'inf'::double ELSE rank <= k END
                             AND CASE
                                 WHEN gain::varchar IN ('linear', 'exponential') THEN relevance > 0
                                 ELSE coalesce(try_cast(gain::varchar AS MAP (double, double))[relevance::double], relevance::double) > 0
                             END
+                            AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
                             THEN
                                 CASE gain::varchar
                                     WHEN 'linear' THEN relevance::double
@@ -55,7 +58,8 @@ CREATE OR REPLACE MACRO rank.ideal_dcg(relevance, k := NULL, gain := 'linear') A
                         list_sort(
                             CASE
                                 WHEN gain::varchar IN ('linear', 'exponential')
-                                    THEN (list(relevance) FILTER (relevance > 0 AND relevance::double <= 'inf'::double))::double[]
+                                    THEN (list(relevance) FILTER (relevance > 0
+                                    AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)))::double[]
                                 ELSE [
                                     g FOR g IN [
                                         coalesce(try_cast(gain::varchar AS MAP (double, double))[g::double], g::double)
@@ -98,11 +102,11 @@ CREATE OR REPLACE MACRO rank.ndcg(
                     NOT coalesce(empty = 0, FALSE)
                     AND count(CASE
                         WHEN
-                            relevance::double <= 'inf'::double
-                            AND CASE
+                            CASE
                                 WHEN gain::varchar IN ('linear', 'exponential') THEN relevance > 0
                                 ELSE coalesce(try_cast(gain::varchar AS MAP (double, double))[relevance::double], relevance::double) > 0
                             END
+                            AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
                             THEN 1
                     END) = 0
                     THEN empty::double
@@ -110,12 +114,13 @@ CREATE OR REPLACE MACRO rank.ndcg(
                     sum(
                         CASE
                             WHEN
-                                rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double)
-                                AND relevance::double <= 'inf'::double
+                                rank >= 1
+                                AND CASE WHEN k IS NULL THEN typeof(rank) LIKE '%INT%' OR rank::double <= 'inf'::double ELSE rank <= k END
                                 AND CASE
                                     WHEN gain::varchar IN ('linear', 'exponential') THEN relevance > 0
                                     ELSE coalesce(try_cast(gain::varchar AS MAP (double, double))[relevance::double], relevance::double) > 0
                                 END
+                                AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
                                 THEN
                                     CASE gain::varchar
                                         WHEN 'linear' THEN relevance::double
@@ -130,37 +135,47 @@ CREATE OR REPLACE MACRO rank.ndcg(
                             CASE gain::varchar WHEN 'exponential' THEN 2.0::double ^ g - 1 ELSE g END / log2(i + 1)
                             FOR g, i IN [
                                 CASE
-                                    WHEN ideal = 'k'
-                                        THEN [
-                                            best[1] FOR place IN range(
-                                                coalesce(k, count(CASE WHEN rank >= 1 AND rank::double <= 'inf'::double THEN 1 END))::bigint
-                                            )
-                                        ]
-                                    ELSE list_slice(best, 1, coalesce(k::double, 1e18)::bigint)
+                                    WHEN ideal = 'k' THEN [x.best[1] FOR place IN range(x.places)]
+                                    ELSE list_slice(x.best, 1, x.places)
                                 END
-                                FOR best IN [
-                                    list_sort(
-                                        CASE
-                                            WHEN gain::varchar IN ('linear', 'exponential')
-                                                THEN
-                                                    (
-                                                        list(relevance) FILTER (
-                                                            relevance > 0 AND relevance::double <= 'inf'::double
-                                                            AND (ideal != 'list' OR (rank >= 1 AND rank::double <= 'inf'::double))
+                                -- Outside of the comprehension the planner can drop the count.
+                                FOR x IN [
+                                    struct_pack(
+                                        places := CASE
+                                            WHEN ideal = 'k'
+                                                THEN coalesce(k, count(CASE WHEN rank::double BETWEEN 1 AND 'inf'::double THEN 1 END))
+                                            ELSE coalesce(k::double, 1e18)
+                                        END::bigint,
+                                        best := list_sort(
+                                            CASE
+                                                WHEN gain::varchar IN ('linear', 'exponential')
+                                                    THEN CASE
+                                                        -- Ten are kept as rows come; one whole list serves all deeper cutoffs.
+                                                        WHEN k <= 10
+                                                            THEN max(relevance, 10) FILTER (
+                                                                relevance > 0
+                                                                AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
+                                                                AND (ideal != 'list' OR rank::double BETWEEN 1 AND 'inf'::double)
+                                                            )
+                                                        ELSE list(relevance) FILTER (
+                                                            relevance > 0
+                                                            AND (typeof(relevance) LIKE '%INT%' OR relevance::double <= 'inf'::double)
+                                                            AND (ideal != 'list' OR rank::double BETWEEN 1 AND 'inf'::double)
                                                         )
-                                                    )::double[]
-                                            ELSE [
-                                                g FOR g IN [
-                                                    coalesce(try_cast(gain::varchar AS MAP (double, double))[g::double], g::double)
-                                                    FOR g IN list(relevance) FILTER (
-                                                        relevance::double <= 'inf'::double
-                                                        AND (ideal != 'list' OR (rank >= 1 AND rank::double <= 'inf'::double))
-                                                    )
+                                                    END::double[]
+                                                ELSE [
+                                                    g FOR g IN [
+                                                        coalesce(try_cast(gain::varchar AS MAP (double, double))[g::double], g::double)
+                                                        FOR g IN list(relevance) FILTER (
+                                                            relevance::double <= 'inf'::double
+                                                            AND (ideal != 'list' OR rank::double BETWEEN 1 AND 'inf'::double)
+                                                        )
+                                                    ]
+                                                    IF g > 0
                                                 ]
-                                                IF g > 0
-                                            ]
-                                        END,
-                                        'DESC'
+                                            END,
+                                            'DESC'
+                                        )
                                     )
                                 ]
                             ][1]
