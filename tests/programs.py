@@ -23,6 +23,7 @@ RANKINGS: dict[str, Mapping[str, Any]] = {
     "float32, judged only": {"score_dtype": "float32", "judged_only": True},
     "float32, top 100": {"score_dtype": "float32", "depth": 100},
     "float64": {},
+    "float64, judged only": {"judged_only": True},
     "ascending": {"ties": "item-ascending"},
 }
 # How a program sees a grade: in Polars and in SQL.
@@ -36,17 +37,13 @@ GRADES = {
 }
 GROUP = ["system", "query"]
 
-NOT_CORE = re.compile(
-    r"IPrec|infAP|SetAP|NumQ|nDCG\(gains|BPM|INS[TQ]|NERR|SDCG"
-    r"|11pt|G$|binG|iprec|gm_|yaap|utility|R?ndcg_rel|Rndcg|Rprec_mult|set_map|relstring|runid|num_(q|nonrel)|rbp_resid"
-)
+IN_THE_DROP_IN_ALONE = re.compile(r"G|binG|R?ndcg_rel|Rndcg|yaap|relstring_\d+|runid|gm_\w+|num_q")
 
 
 class Comparison(NamedTuple):
     call: Call
     ranking: str = "float32"
     grades: str = "as given"
-    factor: float = 1.0
     tolerance: float = 1e-12
 
 
@@ -54,9 +51,11 @@ def comparison(program: str, measure: str, options: str = "") -> Comparison | st
     """Give the call that a program's measure is, or the reason why it can't be compared."""
     reading = {
         "pytrec_eval": _pytrec_eval,
-        "trec_eval-9": lambda text: _trec_eval(text, options),
-        "trec_eval-10": lambda text: _trec_eval(text, options, ranking="float64"),
+        "trec_eval-9": lambda text: _trec_eval(text, options, "float32"),
+        "trec_eval-10": lambda text: _trec_eval(text, options, "float64"),
         "judged": lambda text: Comparison(_call(text), "ascending", "negative is 0"),
+        "compat": lambda text: Comparison(_call(text), "ascending"),
+        "accuracy": lambda text: Comparison(_call(text), "float64"),
         "msmarco": lambda text: Comparison(_call(text), "ascending"),
         "gdeval": lambda text: Comparison(_call(text), "float64", tolerance=5.1e-6),
         "formula": _formula,
@@ -64,10 +63,8 @@ def comparison(program: str, measure: str, options: str = "") -> Comparison | st
         "cwl_eval": _cwl_eval,
         "trectools": _trectools,
     }
-    if program not in reading or NOT_CORE.match(measure):
-        return "no core measure"
-    if measure in ("set_relative_P", "SetP(relative=True)"):
-        return "divides by min(returned, relevant): no denominator of ours"
+    if program.startswith("trec_eval") and IN_THE_DROP_IN_ALONE.fullmatch(measure):
+        return "the drop-in alone has it"
     return reading[program](measure)
 
 
@@ -83,16 +80,14 @@ def _pytrec_eval(text: str) -> Comparison:
     return Comparison(_call(text), "float32, judged only" if judged_only else "float32")
 
 
-def _trec_eval(text: str, options: str, ranking: str = "float32") -> Comparison | str:
-    if text == "rbp":
-        return "trec_eval 10 scales grades by those of the query, with values it never sets"
-    if text.startswith("unj_"):
-        return "trec_eval counts a place below the end of the list as judged"
+def _trec_eval(text: str, options: str, scores: str) -> Comparison:
     name, given, *_ = parse(text, convention="trec_eval")
+    if scores == "float64" and "rounding" in name.options:
+        given["rounding"] = "nearest"
     if options == "-l 2" and "min_relevance" in name.options:
         given["min_relevance"] = 2
-    ranking = {"-J": "float32, judged only", "-M 100": "float32, top 100"}.get(options, ranking)
-    return Comparison(Call(name.name, given), ranking)
+    rows = {"-J": ", judged only", "-M 100": ", top 100"}.get(options, "")
+    return Comparison(Call(name.name, given), scores + rows)
 
 
 def _formula(text: str) -> Comparison:
@@ -105,9 +100,8 @@ def _ranx(text: str) -> Comparison | str:
         return "ranx divides by 0 where nothing is judged non-relevant, and takes negative grades for such"
     grades = "below 2 is 0" if text.endswith("-l2") and re.match("n?dcg|rbp", text) else "as given"
     if persistence := re.match(r"rbp\.(\d+)", text):
-        # ranx sums the grades unscaled: a scale up to 5, times 5.
-        options = {"persistence": float(f"0.{persistence[1]}"), "max_relevance": 5}
-        return Comparison(Call("rbp", options), "float64", grades, 5.0)
+        options = {"persistence": float(f"0.{persistence[1]}"), "max_relevance": "unscaled"}
+        return Comparison(Call("rbp", options), "float64", grades)
     plain = text.removesuffix("-l2") if grades != "as given" else text
     return Comparison(_call(plain, "ranx"), "float64", grades)
 
@@ -120,7 +114,8 @@ def _cwl_eval(text: str) -> Comparison:
 
 def _trectools(text: str) -> Comparison | str:
     if text.startswith("RBP"):
-        return "trectools sums unscaled grades, negative ones too"
+        call = _call(text)
+        return Comparison(Call("rbp", {**call.options, "max_relevance": "unscaled"}), "float64")
     if text.startswith(("Rprec", "Bpref")):
         return "trectools differs from trec_eval for some queries, whose values are the reference"
     return Comparison(_call(text), "float64")
@@ -128,12 +123,39 @@ def _trectools(text: str) -> Comparison | str:
 
 # Rows of a comparison that are left out, each with its reason: program, measure, condition.
 ROWS_LEFT_OUT = [
-    ("ranx_native", "", pl.col("tied"), "ranx leaves open the order of tied items"),
+    ("ranx_native", "", pl.col("ties_matter"), "ranx leaves open the order of tied items"),
+    (
+        "trec_eval-10",
+        "rbp",
+        pl.col("measure") == "rbp",
+        "trec_eval scales by the least and greatest grade, starting from numbers it never sets",
+    ),
+    *(
+        (program, "", pl.col("value").is_nan(), "trec_eval divides 0 by 0 where nothing judged was returned")
+        for program in ("trec_eval-9", "trec_eval-10")
+    ),
+    ("trectools", "RBP", pl.col("ties_matter"), "trectools leaves tied items in an order of its own"),
+    ("trectools", "RBP", pl.col("lowest_grade") < 0, "trectools sums negative grades too"),
     (
         "pytrec_eval",
         "NumRel",
         ~pl.col("in_run"),
         "ir_measures counts 0 where a query is missing from the run",
+    ),
+    (
+        "pytrec_eval",
+        "NumQ",
+        ~pl.col("in_run"),
+        "ir_measures counts 0 where a query is missing from the run",
+    ),
+    ("compat", "", pl.col("tied"), "the ideal of ir_measures has tied items in the order of the qrels"),
+    ("compat", "", pl.col("lowest") < 0, "a score below 0 stands behind missed items in ir_measures' ideal"),
+    ("accuracy", "", pl.col("ties_matter"), "ir_measures leaves tied items in the order of the run"),
+    (
+        "trec_eval-10",
+        "rbp_resid",
+        pl.col("value") == 0,
+        "trec_eval has 0 where all that was returned is judged",
     ),
     ("trectools", "", pl.col("value").is_nan(), "trectools has NaN where nothing is relevant or returned"),
     ("formula", "", pl.col("highest") > pl.col("scale"), "a grade beyond the scale is NaN for us"),
@@ -146,7 +168,7 @@ def left_out() -> pl.Expr:
     for program, measure, condition, text in ROWS_LEFT_OUT:
         here = (pl.col("program") == program) & condition
         if measure:
-            here &= pl.col("measure") == measure
+            here &= pl.col("measure").str.starts_with(measure)
         reason = pl.when(here).then(pl.lit(text)).otherwise(reason)
     return reason
 
@@ -172,18 +194,17 @@ def compare(
             }
         )
     ]
-    for ranking in RANKINGS:
+    for ranking, options in RANKINGS.items():
         here = [c for *_, c in read if isinstance(c, Comparison) and c.ranking == ranking]
         asked = {_key(c): c for c in here}
         if asked:
-            mine = _by_polars(run, qrels, ranking, asked)
+            mine = _by_polars(judge(run, qrels, **options), asked)
             theirs = _by_sql(database, ranking, asked)
             ours.append(mine.join(theirs, on=[*GROUP, "call"], how="full", coalesce=True, validate="1:1"))
+    asked = {_key(c): c for *_, c in read if isinstance(c, Comparison) and c.ranking == "float64"}
     told = pl.DataFrame(
         [
-            (*name, None, None, None, c)
-            if isinstance(c, str)
-            else (*name, _key(c), c.factor, c.tolerance, None)
+            (*name, None, None, c) if isinstance(c, str) else (*name, _key(c), c.tolerance, None)
             for *name, c in read
         ],
         schema={
@@ -191,26 +212,30 @@ def compare(
             "options": pl.String,
             "measure": pl.String,
             "call": pl.String,
-            "factor": pl.Float64,
             "tolerance": pl.Float64,
             "no_measure": pl.String,
         },
         orient="row",
     )
-    facts = run.group_by(GROUP).agg(pl.col("score").is_duplicated().any().alias("tied"))
+    facts = run.group_by(GROUP).agg(
+        pl.col("score").is_duplicated().any().alias("tied"), pl.col("score").min().alias("lowest")
+    )
     return (
         values.join(told, on=["program", "options", "measure"], validate="m:1")
         .join(pl.concat(ours), on=[*GROUP, "call"], how="left", validate="m:1")
+        .join(_where_ties_matter(run, qrels, asked), on=[*GROUP, "call"], how="left", validate="m:1")
         .join(facts, on=GROUP, how="left", validate="m:1")
         .join(
-            qrels.group_by("query").agg(pl.col("relevance").max().cast(pl.Float64).alias("highest")),
+            qrels.group_by("query").agg(
+                pl.col("relevance").max().cast(pl.Float64).alias("highest"),
+                pl.col("relevance").min().cast(pl.Float64).alias("lowest_grade"),
+            ),
             on="query",
             how="left",
         )
         .with_columns(
-            pl.col("polars", "sql") * pl.col("factor"),
             pl.col("tied").is_not_null().alias("in_run"),
-            pl.col("tied").fill_null(False),
+            pl.col("tied", "ties_matter").fill_null(value=False),
             pl.col("measure").str.extract(r"\[max=(\d+)\]").cast(pl.Int64).alias("scale"),
         )
         .with_columns(pl.coalesce("no_measure", left_out()).alias("reason"))
@@ -225,10 +250,20 @@ def _grades_of(c: Comparison, engine: int) -> dict[str, Any]:
     return {"relevance": GRADES[c.grades][engine]} if "relevance" in MEASURES[c.call.name].columns else {}
 
 
-def _by_polars(
-    run: pl.DataFrame, qrels: pl.DataFrame, ranking: str, asked: Mapping[str, Comparison]
+def _where_ties_matter(
+    run: pl.DataFrame, qrels: pl.DataFrame, asked: Mapping[str, Comparison]
 ) -> pl.DataFrame:
-    judged = judge(run, qrels, **RANKINGS[ranking])
+    """Find the values that depend on the order of tied items: the best and the worst order differ."""
+    tied = run.filter(pl.col("score").is_duplicated().any().over(GROUP))
+    best, worst = (
+        _by_polars(judge(tied, qrels, ties=ties, queries="both"), asked) for ties in ("best", "worst")
+    )
+    both = best.join(worst, on=[*GROUP, "call"], validate="1:1")
+    differ = (pl.col("polars") - pl.col("polars_right")).abs() > 1e-12
+    return both.filter(differ.fill_null(value=True)).select(*GROUP, "call", ties_matter=pl.lit(value=True))
+
+
+def _by_polars(judged: pl.DataFrame, asked: Mapping[str, Comparison]) -> pl.DataFrame:
     values = [as_expression(c.call, **_grades_of(c, 0)).alias(key) for key, c in asked.items()]
     wide = judged.group_by(GROUP).agg(values)
     return wide.unpivot(index=GROUP, variable_name="call", value_name="polars")
