@@ -42,7 +42,9 @@ def judged_files(
             # The same column of a run is null where an item was missed.
             judged = judged.drop(about.columns[1:], strict=False).join(about.lazy(), on="query", how="left")
         parts.append(judged.select("query", "system", "item", "rank", "relevance", *by).collect())
-    said += query_notes(pl.concat(facts).sort("system"), grades["query"].n_unique(), options.get("queries", "qrels"))
+    said += query_notes(
+        pl.concat(facts).sort("system"), grades["query"].n_unique(), options.get("queries", "qrels")
+    )
     return pl.concat(parts, how="vertical_relaxed"), said
 
 
