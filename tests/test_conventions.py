@@ -41,6 +41,8 @@ PROGRAMS = {
 # What `Convention.beyond` tells of: program, measures, rankings.
 TIED, NEGATIVE, EVERY = pl.col("tied"), pl.col("least_grade") < 0, pl.lit(True)
 BEYOND = [
+    # trec_eval divides 0 by 0 where -J leaves nothing that was returned; ours is 0 there, and nothing else.
+    ("trec_eval-9", "^(iprec_at_recall|11pt_avg)", pl.col("value").is_nan() & (pl.col("ours") == 0)),
     ("judged", "Judged", NEGATIVE),
     ("compat", "Compat", TIED | (pl.col("least_score") < 0)),
     ("accuracy", "Accuracy", pl.col("nearly_tied")),
