@@ -22,6 +22,17 @@ from polars_rank.measures.binary import (
     success,
 )
 from polars_rank.measures.cascade import err, rbp, rbp_residual, reciprocal_rank
+from polars_rank.measures.diversity import (
+    alpha_dcg,
+    alpha_ndcg,
+    ap_ia,
+    err_ia,
+    nerr_ia,
+    nnrbp,
+    nrbp,
+    p_ia,
+    subtopic_recall,
+)
 from polars_rank.measures.gain import dcg, ideal_dcg, ndcg
 from polars_rank.measures.interpolated import eleven_point_precision, interpolated_precision
 from polars_rank.measures.link import hits_at_k, mean_rank, mean_reciprocal_rank
@@ -52,6 +63,9 @@ __all__ = [
     "MEASURES",
     "DataError",
     "adjust",
+    "alpha_dcg",
+    "alpha_ndcg",
+    "ap_ia",
     "average_precision",
     "bpm",
     "bpref",
@@ -62,6 +76,7 @@ __all__ = [
     "diff",
     "eleven_point_precision",
     "err",
+    "err_ia",
     "evaluate",
     "example",
     "f_measure",
@@ -87,12 +102,16 @@ __all__ = [
     "mse",
     "ndcg",
     "nerr",
+    "nerr_ia",
+    "nnrbp",
     "normalize_scores",
+    "nrbp",
     "num_nonrelevant_returned",
     "num_queries",
     "num_relevant",
     "num_relevant_returned",
     "num_returned",
+    "p_ia",
     "pairwise_accuracy",
     "power",
     "precision",
@@ -109,6 +128,7 @@ __all__ = [
     "sdcg",
     "set_average_precision",
     "spearman",
+    "subtopic_recall",
     "success",
     "summarize",
     "tau_ap",

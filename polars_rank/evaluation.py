@@ -28,6 +28,10 @@ FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 Calls = Mapping[str, Call | pl.Expr]
 
 _JUDGED_ONLY = "_rank_among_judged"
+_OF_JUDGED_ROWS = {
+    *("bpref", "rbp", "rbp_residual", "err", "nerr", "sdcg", "bpm", "insq", "inst"),
+    *("interpolated_precision", "eleven_point_precision", "inferred_ap", "num_nonrelevant_returned"),
+}
 
 
 class JudgingOptions(TypedDict, total=False):
@@ -201,7 +205,9 @@ def _ranking(rows: pl.LazyFrame, query: str, keys: Sequence[str] | None) -> list
 
 def _needs_judged_rows_alone(call: Call | pl.Expr) -> bool:
     """Tell the measures to which an unjudged item means nothing: its place is in the ranks of the others."""
-    return isinstance(call, Call) and (is_flat(call) or call.measure.name in ("bpref", "rbp", "err"))
+    if not isinstance(call, Call) or call.judged_only:
+        return False
+    return is_flat(call) or call.measure.name in _OF_JUDGED_ROWS
 
 
 def _from_judged_rows(parts: Pieces, calls: Calls, columns: Mapping[str, str]) -> pl.LazyFrame:

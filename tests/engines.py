@@ -123,7 +123,11 @@ ENGINES: dict[str, Callable[[Sequence[pl.DataFrame], Sequence[Call]], Values]] =
 def by_reference(call: Call, group: pl.DataFrame) -> float | None:
     """Give the value that tests/reference.py has for one group."""
     columns = MEASURES[call.name].columns
-    floats = {name: group[name].cast(pl.Float64).to_list() for name in group.columns if name != "group"}
+    floats = {
+        name: (group[name] if name == "subtopic" else group[name].cast(pl.Float64)).to_list()
+        for name in group.columns
+        if name != "group"
+    }
     options = dict(call.options)
     for option, value in call.options.items():
         if is_column(option, value):
@@ -135,6 +139,8 @@ def by_reference(call: Call, group: pl.DataFrame) -> float | None:
         return function(floats["rank"], **options)
     if columns == ["prediction", "actual"]:
         return function(list(zip(floats["prediction"], floats["actual"], strict=True)), **options)
+    if "subtopic" in columns:
+        return function(list(zip(*(floats[name] for name in columns), strict=True)), **options)
     nothing = [None] * group.height
     pairs = [floats[name] if name in columns else nothing for name in ("rank", "relevance")]
     return function(list(zip(*pairs, strict=True)), **options)

@@ -6,7 +6,9 @@ was not returned; a relevance that is None or NaN is unjudged; a negative one is
 """
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 Number = float | None
 Row = tuple[Number, Number]
@@ -277,6 +279,97 @@ def nerr(rows: Rows, *, k=None, equation=8, persistence=0.9, target=1.0, max_rel
         return (1 - gain) * by_place[equation]
 
     return _walk(rows, k, max_relevance, go_on)
+
+
+# Diversity, as in ndeval.c: a walk down the list that counts how often each subtopic was met. A row is
+# (rank, relevance, subtopic), with a fourth place for the rank in the ideal list.
+
+TopicRow = tuple[Any, ...]
+
+
+def _by_subtopic(rows: Sequence[TopicRow], min_relevance: float, column: int = 0):
+    """Give the relevant rows: subtopic to sorted ranks, infinite where not returned."""
+    found: dict[Any, list[float]] = {}
+    for row in rows:
+        if row[2] is not None and _is_relevant(row[1] if _known(row[1]) else None, min_relevance):
+            place = row[column]
+            found.setdefault(row[2], []).append(place if _known(place) and place >= 1 else math.inf)
+    return {topic: sorted(places) for topic, places in found.items()}
+
+
+def _novel(rows, k, alpha, min_relevance, discount, *, column=0) -> float:
+    total = 0.0
+    for places in _by_subtopic(rows, min_relevance, column).values():
+        for seen, place in enumerate(places):
+            if place <= (k or sys.float_info.max):
+                total += (1 - alpha) ** seen * discount(place)
+    return total
+
+
+def _places(rows, k) -> int:
+    return len({row[0] for row in rows if _known(row[0]) and row[0] >= 1}) if k is None else k
+
+
+def _novel_share(rows, k, alpha, min_relevance, discount) -> float:
+    most = len(_by_subtopic(rows, min_relevance))
+    best = sum(most * (1 - alpha) ** (i - 1) * discount(i) for i in range(1, _places(rows, k) + 1))
+    return _novel(rows, k, alpha, min_relevance, discount) / best if best else 0.0
+
+
+def _novel_ratio(rows, k, alpha, min_relevance, discount) -> float:
+    ideal = _novel(rows, k, alpha, min_relevance, discount, column=3)
+    return _novel(rows, k, alpha, min_relevance, discount) / ideal if ideal else 0.0
+
+
+def _by_log(i: float) -> float:
+    return 1 / math.log2(i + 1)
+
+
+def alpha_dcg(rows, *, k=None, alpha=0.5, min_relevance=1) -> float:
+    return _novel_share(rows, k, alpha, min_relevance, _by_log)
+
+
+def alpha_ndcg(rows, *, k=None, alpha=0.5, min_relevance=1) -> float:
+    return _novel_ratio(rows, k, alpha, min_relevance, _by_log)
+
+
+def err_ia(rows, *, k=None, alpha=0.5, min_relevance=1) -> float:
+    return _novel_share(rows, k, alpha, min_relevance, lambda i: 1 / i)
+
+
+def nerr_ia(rows, *, k=None, alpha=0.5, min_relevance=1) -> float:
+    return _novel_ratio(rows, k, alpha, min_relevance, lambda i: 1 / i)
+
+
+def nrbp(rows, *, persistence=0.5, alpha=0.5, min_relevance=1) -> float:
+    gained = _novel(rows, None, alpha, min_relevance, lambda i: persistence ** (i - 1))
+    subtopics = len(_by_subtopic(rows, min_relevance))
+    return (1 - (1 - alpha) * persistence) * gained / subtopics if subtopics else 0.0
+
+
+def nnrbp(rows, *, persistence=0.5, alpha=0.5, min_relevance=1) -> float:
+    return _novel_ratio(rows, None, alpha, min_relevance, lambda i: persistence ** (i - 1))
+
+
+def ap_ia(rows, *, min_relevance=1) -> float:
+    each = [
+        sum(i / place for i, place in enumerate(places, start=1)) / len(places)
+        for places in _by_subtopic(rows, min_relevance).values()
+    ]
+    return sum(each) / len(each) if each else 0.0
+
+
+def p_ia(rows, *, k=None, min_relevance=1) -> float:
+    found = _by_subtopic(rows, min_relevance)
+    hits = sum(place <= (k or sys.float_info.max) for places in found.values() for place in places)
+    below = len(found) * _places(rows, k)
+    return hits / below if below else 0.0
+
+
+def subtopic_recall(rows, *, k=None, min_relevance=1) -> float:
+    found = _by_subtopic(rows, min_relevance)
+    covered = [places for places in found.values() if places[0] <= (k or sys.float_info.max)]
+    return len(covered) / len(found) if found else 0.0
 
 
 # Preference: the order itself. Clarke et al. 2021 and ir_measures' compat_provider and accuracy_provider.

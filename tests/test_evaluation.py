@@ -38,7 +38,13 @@ FLAT = [
     *("Success(empty=None)", "RR", "RR@2", "RR(rel=3)", "RR(empty=None)", "judged_share@3", "judged_share"),
     *("num_ret", "num_rel", "num_rel_ret", "num_relevant_returned@2", "NumRel(rel=0)"),
 ]
-OTHERS = ["bpref", "err", "rbp", "ndcg(ideal=list)@3", "P(denominator=returned)@3", "AP(judged_only=True)"]
+OTHERS = [
+    *("bpref", "err", "rbp", "ndcg(ideal=list)@3", "P(denominator=returned)@3", "AP(judged_only=True)"),
+    *("nDCG(gains={1: 3, 2: 7})@3", "Rprec_mult_0.5", "IPrec@0.5", "11pt_avg", "infAP", "SetAP", "SetRelP"),
+    *("unj_3", "num_nonrel_judged_ret", "num_q", "utility", "rbp_resid", "RBP(max_rel=highest)", "Compat"),
+    *("SDCG(max_rel=3)@3", "BPM(max_rel=3)@3", "INSQ(max_rel=3)", "INST(max_rel=3)", "NERR9(max_rel=3)@3"),
+    *("Accuracy@3", "infAP(judged_only=True)"),
+]
 
 
 def close(left, right):

@@ -44,6 +44,7 @@ ANY_MEASURE = {
     "beta": [1.0, 0.5, 2.0],
     "persistence": [0.8, 0, 0.5, 0.95],
     "recall": [0.0, 0.1, 0.5, 1],
+    "alpha": [0.5, 0, 0.3, 1],
     "rounding": ["up", "nearest"],
     "multiple": [1.0, 0.2, 0.5, 2],
     "target": [1.0, 0.25, 0.7, 3],
@@ -62,6 +63,7 @@ ONE_MEASURE = {
     ("err", "max_relevance"): [4, 1, 2.5, 5],
     ("nerr", "persistence"): [0.9, 0, 0.5, 0.95],
     ("compatibility", "persistence"): [0.95, 0, 0.5, 0.8],
+    **{(name, "persistence"): [0.5, 0, 0.8] for name in ("nrbp", "nnrbp")},
     **{(name, "max_relevance"): [1, 2.5, 4, 5] for name in ("sdcg", "bpm", "insq", "inst", "nerr")},
 }
 # Those of them that count every returned row, or every judged one.
@@ -114,6 +116,8 @@ RATINGS = [None, math.nan, 0, 0.5, 1, 2.75, 3, 5, 100]
 
 
 def series(values, dtype):
+    if dtype == pl.String:
+        return pl.Series(values, dtype=dtype)
     if dtype == pl.Boolean:
         values = [None if value is None else bool(value) for value in values]
     elif isinstance(dtype, pl.Decimal):
@@ -132,9 +136,19 @@ def groups(draw, ranks=RANKS, unique=False, dtypes=tuple(DTYPES)):
         "prediction": draw(st.sampled_from(NUMBERS)),
         "actual": draw(st.sampled_from(NUMBERS)),
         "instead": draw(st.sampled_from(NUMBERS)),
+        "ideal_rank": draw(st.sampled_from([dtype for dtype in NUMBERS if dtype in dtypes])),
+        "subtopic": draw(st.sampled_from([pl.String, pl.Int8])),
     }
-    values = {"rank": ranks, "relevance": GRADES, "prediction": RATINGS, "actual": RATINGS, "instead": RANKS}
-    fitting = {name: [v for v in values[name] if DTYPES[kind](v)] for name, kind in kinds.items()}
+    values = {
+        "rank": ranks,
+        "relevance": GRADES,
+        "prediction": RATINGS,
+        "actual": RATINGS,
+        "instead": RANKS,
+        "ideal_rank": ranks,
+    }
+    fitting = {name: [v for v in values[name] if DTYPES[kinds[name]](v)] for name in values}
+    fitting["subtopic"] = [None, "a", "b", "B"] if kinds["subtopic"] == pl.String else [None, 1, 2, 10]
     frames = []
     for _ in range(draw(st.integers(1, 3))):
         size = draw(st.integers(0, min(9, len(fitting["rank"])) if unique else 9))
@@ -244,6 +258,8 @@ def test_each_option_value(call):
                 "instead": [9, None, 4, 3, 2, 1, 0, 6],
                 "prediction": [1.0, 2.0, None, 4.0, 5.0, 6.0, 7.0, 8.0],
                 "actual": [1.5, None, 3.0, 2.0, 5.0, 9.0, 7.0, 8.0],
+                "subtopic": ["b", "a", "a", None, "b", "b", "c", "a"],
+                "ideal_rank": [2, None, 1, 4, 2, 5, 3, 6],
             }
         ),
         pl.DataFrame(
@@ -254,6 +270,8 @@ def test_each_option_value(call):
                 "instead": [9, 1],
                 "prediction": [None, 2.0],
                 "actual": [1.5, None],
+                "subtopic": ["b", "a"],
+                "ideal_rank": [1, 2],
             },
             schema_overrides={"rank": pl.Int64, "prediction": pl.Float64},
         ),
@@ -268,7 +286,10 @@ def test_engines_agree(frames, asked):
 
 @given(frames=groups(), asked=calls())
 def test_columns_may_be_renamed_or_expressions(frames, asked):
-    places = {column: f"my {column}" for column in ("rank", "relevance", "prediction", "actual")}
+    places = {
+        column: f"my {column}"
+        for column in ("rank", "relevance", "prediction", "actual", "subtopic", "ideal_rank")
+    }
     renamed = [frame.rename(places) for frame in frames]
     as_names = [as_expression(call, **places).alias(str(i)) for i, call in enumerate(asked)]
     through = {column: pl.coalesce(pl.col(place)) for column, place in places.items()}
@@ -362,7 +383,7 @@ def test_values_stay_in_the_range_of_the_catalogue(frames, asked):
 def pads_to_k(call):
     """Tell whether places below the end of the list count."""
     return (
-        call.name in ("f_measure", "unjudged_share", "sdcg")
+        call.name in ("f_measure", "unjudged_share", "sdcg", "alpha_dcg", "err_ia", "p_ia")
         or call.options.get("denominator") == "k"
         or call.options.get("ideal") == "k"
     )
@@ -407,6 +428,7 @@ WRONG = {
     "min_relevance": [-1, -0.5, None],
     "gain": ["exp", "Linear", None, {1: "x"}],
     "recall": [-0.1, 1.5, None],
+    "alpha": [-0.1, 1.5, None],
     "rounding": ["down", None],
     "multiple": [0, -1, None],
     "target": [0, -1, None],
@@ -432,7 +454,10 @@ REFUSED = [
     Call("rbp", {"max_relevance": "highst"}),
     Call("precision", {"denominator": "relevant"}),
 ]
-TABLE = pl.DataFrame({"rank": [1, 2], "relevance": [1, 0]})
+TABLE = pl.DataFrame(
+    {"rank": [1, 2], "relevance": [1, 0], "subtopic": ["a", "a"], "ideal_rank": [1, None]},
+    schema_overrides={"ideal_rank": pl.Int64},
+)
 
 
 @pytest.mark.parametrize("call", REFUSED, ids=str)
@@ -515,7 +540,7 @@ def test_two_cutoffs_stand_side_by_side():
 
 @pytest.mark.parametrize("name", sorted(MEASURES))
 def test_values_are_floats_in_both_engines(name):
-    columns = ("rank", "relevance", "prediction", "actual")
+    columns = ("rank", "relevance", "prediction", "actual", "subtopic", "ideal_rank")
     frame = pl.DataFrame({column: pl.Series([1, 2], dtype=pl.UInt8) for column in columns})
     assert frame.select(as_expression(Call(name, {}))).dtypes == [pl.Float64]
     assert ask(f"SELECT typeof({as_macro(Call(name, {}))}) FROM judged", frame) == [("DOUBLE",)]
