@@ -56,6 +56,7 @@ from polars_rank.normalization import normalize_scores
 from polars_rank.orderings import kendall_tau, rbo, spearman, tau_ap
 from polars_rank.sample_size import power
 from polars_rank.sql import install, macros
+from polars_rank.subtopics import judge_subtopics
 
 __version__ = "0.1.0"
 
@@ -93,6 +94,7 @@ __all__ = [
     "install",
     "interpolated_precision",
     "judge",
+    "judge_subtopics",
     "judged_share",
     "kendall_tau",
     "macros",

@@ -260,7 +260,9 @@ def _per_query(
     columns: Mapping[str, str],
 ) -> pl.LazyFrame:
     carried = [name for name in by if name not in ranking]
-    require_columns(rows.collect_schema().names(), [*ranking, *carried], "table")
+    own = {name for call in calls.values() if isinstance(call, Call) for name in call.measure.columns}
+    wanted = [*ranking, *carried, *sorted(own - columns.keys())]
+    require_columns(rows.collect_schema().names(), wanted, "table")
     if any(isinstance(call, Call) and call.judged_only for call in calls.values()):
         kept = returned(number(columns["rank"])) & judged(number(columns["relevance"]))
         again = pl.when(kept).then(number(columns["rank"])).rank("min").over(ranking)

@@ -15,7 +15,7 @@ import pytest
 from engines import parse_call
 
 import polars_rank
-from polars_rank.catalogue import MEASURES, parse
+from polars_rank.catalogue import MEASURES, parse, to_sql
 from polars_rank.sql import install
 
 ROOT = Path(__file__).parent.parent
@@ -168,6 +168,51 @@ def test_a_name_from_elsewhere_is_understood(program, spelling, name):
         assert options.items() >= implied.items()
     else:
         assert options == implied
+
+
+@pytest.mark.parametrize(
+    ("text", "call"),
+    [
+        ("iprec_at_recall_0.10", "interpolated_precision(recall=0.1)"),
+        ("IPrec(rel=2)@0.1", "interpolated_precision(recall=0.1, min_relevance=2)"),
+        ("Rprec_mult_0.20", "r_precision(multiple=0.2)"),
+        ("set_F_4", "f_measure(beta=2.0)"),
+        ("gm_map", "average_precision()"),
+        ("nDCG(gains={1:3,2:7})@10", "ndcg(k=10, gain={1: 3, 2: 7})"),
+        ("SetP(relative=True)", "precision(denominator='reachable')"),
+        ("NumRet(rel=2)", "num_relevant_returned(min_relevance=2)"),
+        ("unj_5", "unjudged_share(k=5)"),
+        ("Hole@10", "unjudged_share(k=10)"),
+        ("RBP(rel=2,p=0.5)", "rbp(persistence=0.5, min_relevance=2)"),
+        ("SDCG(max_rel=3)@10", "sdcg(k=10, max_relevance=3)"),
+        ("BPM(T=1,max_rel=4)@10", "bpm(k=10, target=1, max_relevance=4)"),
+        ("INST(T=2,max_rel=4)", "inst(target=2, max_relevance=4)"),
+        ("NERR10(p=0.8,max_rel=3)", "nerr(equation=10, persistence=0.8, max_relevance=3)"),
+        ("Compat(p=0.8,normalize=False)", "compatibility(persistence=0.8, normalized=False)"),
+        ("Accuracy@10", "pairwise_accuracy(k=10)"),
+        ("alpha_nDCG(alpha=0.3)@10", "alpha_ndcg(k=10, alpha=0.3)"),
+        ("nNRBP(alpha=0.3,beta=0.8)", "nnrbp(persistence=0.8, alpha=0.3)"),
+        ("context_precision@3", "average_precision(k=3, denominator='found')"),
+    ],
+)
+def test_a_text_from_elsewhere_is_this_call(text, call):
+    wanted = parse_call(call)
+    measure, options, *_ = parse(text)
+    assert (measure.name, options) == (wanted.name, wanted.options)
+    columns = ", ".join(measure.columns)
+    assert to_sql(text).startswith(f"rank.{wanted.name}({columns}")
+    sql = duckdb.connect()
+    install(sql)
+    values = "(1, 1, 'a', 1)"
+    sql.sql(
+        f"SELECT {to_sql(text)} FROM (VALUES {values}) AS t (rank, relevance, subtopic, ideal_rank)"
+    ).fetchall()
+
+
+def test_a_program_may_sum_up_otherwise():
+    assert parse("gm_map").aggregate == parse("gm_bpref").aggregate == "geometric"
+    assert parse("hits", convention="ranx").aggregate == "mean"
+    assert parse("num_rel_ret").aggregate == "sum"
 
 
 # Exports and documentation

@@ -203,3 +203,12 @@ def test_counts_are_summed_and_nulls_are_counted():
     per_query = pl.DataFrame({"query": ["a", "b"], "num_ret": [3.0, 5.0], "R@5": [None, 0.5], "note": [7, 8]})
     got = rank.summarize(per_query).select("measure", "value", "n", "missing").rows()
     assert got == [("num_ret", 8.0, 2, 0), ("R@5", 0.5, 1, 1)]
+
+
+def test_gm_map_is_average_precision_and_its_mean_is_geometric():
+    judged = pl.DataFrame({"query": [1, 2, 3], "rank": [1, 4, None], "relevance": [1, 1, 1]})
+    per_query = rank.evaluate(judged, ["gm_map", "map"])
+    assert per_query["gm_map"].to_list() == per_query["map"].to_list() == [1.0, 0.25, 0.0]
+    values = dict(rank.summarize(per_query).select("measure", "value").rows())
+    assert math.isclose(values["gm_map"], (1.0 * 0.25 * 1e-5) ** (1 / 3))
+    assert math.isclose(values["map"], 1.25 / 3)
