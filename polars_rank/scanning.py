@@ -7,6 +7,8 @@ from typing import NamedTuple
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from polars_rank.refusals import no_nulls
+
 Score = Callable[[pl.DataFrame, pl.DataFrame, pl.DataFrame | None], pl.DataFrame]
 
 PROGRESS: ContextVar[Callable[[int, int], None] | None] = ContextVar("PROGRESS", default=None)
@@ -80,9 +82,11 @@ def _scored(
 
 def _look(run: pl.LazyFrame, query: str) -> _Look:
     # A query that comes back later in the file would be scored twice, so order is looked at, never trusted.
+    # A null is neither equal nor unequal to what stands beside it, so it is refused before anything is cut.
+    ids = no_nulls(run.select(query), [query], "run")
     changes = (pl.col(query) != pl.col(query).shift()).sum() + 1
     stretches, queries = (
-        run.select(changes.alias("stretches"), pl.col(query).n_unique().alias("queries")).collect().row(0)
+        ids.select(changes.alias("stretches"), pl.col(query).n_unique().alias("queries")).collect().row(0)
     )
     systems = None
     if "system" in run.collect_schema():
