@@ -274,6 +274,8 @@ def parse(text: str, *, convention: str | None = None) -> Call:
     given.update(_read_options(match["options"] or "", text))
     if match["k"]:
         given["recall" if "recall" in measure.options else "k"] = _read_value(match["k"], text)
+    if match["level"] and implied.get("max_relevance"):
+        raise ValueError(f"measure {text!r}: it takes the grades as they are, so that -l has no meaning here")
     if match["level"]:
         given["min_relevance"] = int(match["level"])
     options: dict[str, Any] = dict(implied)

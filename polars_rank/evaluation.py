@@ -237,10 +237,21 @@ def _read(
         name = each if isinstance(each, str) else each.meta.output_name()
         if name in calls:
             raise ValueError(f"measures names {name!r} twice; give it once, or another .alias(...)")
-        calls[name] = parse(each, convention=convention) if isinstance(each, str) else each
+        calls[name] = _of_judged_table(each, convention) if isinstance(each, str) else each
     if not calls:
         raise ValueError("measures is empty; name at least one, such as 'nDCG@10'")
     return calls
+
+
+def _of_judged_table(name: str, convention: str | None) -> Call:
+    """Read a measure, and refuse one that takes a row a query: over a row an item it means nothing."""
+    call = parse(name, convention=convention)
+    if any(parameter.default is parameter.empty for parameter in call.measure.parameters.values()):
+        raise ValueError(
+            f"measure {name!r} takes one row a query, the rank of its answer; a judged table wants 'RR', "
+            f"'success' or the like. On such rows, use the expression: rank.{call.measure.name}(\"rank\")"
+        )
+    return call
 
 
 def _refuse_run(names: Sequence[str], columns: Mapping[str, str]) -> None:

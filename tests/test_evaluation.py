@@ -138,6 +138,17 @@ def test_a_plan_over_a_scan_reads_nothing_before_it_runs(tmp_path):
     assert plan.head(1).collect().height == 1
 
 
+@pytest.mark.parametrize("ids", ["abbba_", "aabb__", "abab_c", "_aabbc"])
+def test_a_null_query_is_refused_wherever_a_long_run_is_cut(monkeypatch, ids):
+    monkeypatch.setattr(scanning, "ROWS_AT_ONCE", 4)
+    run = pl.DataFrame(
+        {"query": [None if i == "_" else i for i in ids], "item": list("xyzuvw"), "score": 1.0}
+    )
+    qrels = pl.DataFrame({"query": ["a", "b"], "item": ["x", "x"], "relevance": [1, 1]})
+    with pytest.raises(rank.DataError, match="query has a null"):
+        rank.evaluate(run.lazy(), "RR", qrels=qrels.lazy()).collect()
+
+
 def test_progress_is_told_in_rows(monkeypatch):
     told = []
     run = pl.DataFrame({"query": [i // 3 for i in range(30)], "item": list(range(30)), "score": [1.0] * 30})
@@ -181,6 +192,9 @@ def test_a_measure_may_rank_among_the_judged_for_itself():
         (lambda: rank.evaluate(RUN, "ndgc@10", qrels=QRELS), ValueError, "did you mean 'ndcg'"),
         (lambda: rank.evaluate(RUN, "hits@10", qrels=QRELS), ValueError, "ambiguous"),
         (lambda: rank.evaluate(RUN, [], qrels=QRELS), ValueError, "measures is empty"),
+        (lambda: rank.evaluate(rank.judge(RUN, QRELS), "mean_rank"), ValueError, "one row a query"),
+        (lambda: rank.evaluate(RUN, "hits_at_10", qrels=QRELS), ValueError, "one row a query"),
+        (lambda: rank.to_sql("rbp.80-l2", convention="ranx"), ValueError, "-l has no meaning"),
         (lambda: rank.evaluate(RUN, ["AP", "AP"], qrels=QRELS), ValueError, "twice"),
         (lambda: rank.evaluate(rank.judge(RUN, QRELS), "AP", ties="best"), ValueError, "give qrels"),
         (lambda: rank.evaluate(QRELS, "AP", qrels=RUN), rank.DataError, "swapped"),
