@@ -65,12 +65,14 @@ def flat_plan(
     # A grade between 0 and 1 gains, and is not relevant: whole grades have none.
     between = gains and not whole
     least = min(least, 1) if gains else least
-    shared = _Shared(sure=0 if between else least)
+    cutoffs = [o["k"] for call, o in zip(calls.values(), options, strict=True) if call.measure.name in _GAIN]
+    depth = None if None in cutoffs else max(cutoffs, default=None)
+    shared = _Shared(sure=0 if between else least, depth=depth)
     values = {
         name: _VALUES[call.measure.name](shared, o)
         for (name, call), o in zip(calls.items(), options, strict=True)
     }
-    if shared.groups:
+    if shared.groups or shared.imploded:
         grade = pl.col(columns["relevance"]) if whole else number(columns["relevance"])
         passes = grade > 0 if between and least > 0 else grade >= least
         r = number(columns["rank"])
@@ -79,24 +81,31 @@ def flat_plan(
             pl.when(returned(r)).then(r).alias("_rank"),
             grade.cast(pl.Float64).alias("_grade"),
         )
-        grouped = relevant_rows.with_columns(**shared.terms).group_by(ranking).agg(**shared.groups)
-        rankings = (
-            rankings.join(grouped, on=ranking, how="left")
+        # Lists are summed before the join, which would copy them.
+        grouped = (
+            relevant_rows.with_columns(**shared.terms)
+            .group_by(ranking)
+            .agg(**shared.groups, **shared.imploded)
             .with_columns(**shared.lists)
             .with_columns(**shared.worked)
+            .select(*ranking, *shared.groups, **shared.sums)
         )
+        rankings = rankings.join(grouped, on=ranking, how="left")
     return rankings.with_columns(value.alias(name) for name, value in values.items())
 
 
 class _Shared:
     """What several measures want, made once: terms a row, sums and lists a ranking, worked lists."""
 
-    def __init__(self, sure: float) -> None:
+    def __init__(self, sure: float, depth: int | None) -> None:
         self.sure = sure
+        self.depth = depth
         self.terms: dict[str, pl.Expr] = {}
         self.groups: dict[str, pl.Expr] = {}
+        self.imploded: dict[str, pl.Expr] = {}
         self.lists: dict[str, pl.Expr] = {}
         self.worked: dict[str, pl.Expr] = {}
+        self.sums: dict[str, pl.Expr] = {}
 
     def total(self, least: float) -> pl.Expr:
         rows = pl.len().cast(pl.Float64) if least <= self.sure else count(_grade >= least)
@@ -114,8 +123,8 @@ class _Shared:
         return _once(self.groups, f"first {least}", self._ranks(least).min())
 
     def ranks(self, least: float) -> pl.Expr:
-        ranks = _once(self.groups, f"ranks {least}", self._ranks(least).implode())
-        return _once(self.lists, f"sorted ranks {least}", ranks.list.drop_nulls().list.sort())
+        ranks = _once(self.imploded, f"ranks {least}", self._ranks(least).implode())
+        return _once(self.lists, f"sorted ranks {least}", ranks.list.sort(nulls_last=True))
 
     def dcg(self, gain: str, k: int | None) -> pl.Expr:
         term = _once(self.terms, gain, _gained(_grade, gain) / (_rank + 1).log(2))
@@ -123,11 +132,15 @@ class _Shared:
         return _once(self.groups, f"dcg {gain} {k}", within.sum()).fill_null(0.0)
 
     def ideal(self, gain: str, k: int | None) -> pl.Expr:
-        grades = _once(self.groups, "grades", _grade.implode())
+        grades = _once(self.imploded, "grades", _grade.implode())
         best = grades.list.sort(descending=True)
-        discounted = best.list.eval(_gained(_element, gain) / (_element.cum_count() + 1).log(2))
-        gains = _once(self.lists, f"ideal {gain}", discounted)
-        return (gains if k is None else gains.list.head(k)).list.sum().fill_null(0.0)
+        best = _once(self.lists, "best", best if self.depth is None else best.list.head(self.depth))
+        gained = best if gain == "linear" else best.list.eval(_gained(_element, gain))
+        # Two flat columns and a division of lists: a count of places within each list is slow.
+        places = pl.int_ranges(2, best.list.len() + 2)
+        gains = _once(self.worked, f"ideal {gain}", gained / places.list.eval(_element.log(2)))
+        within = gains if k is None else gains.list.head(k)
+        return _once(self.sums, f"ideal {gain} {k}", within.list.sum()).fill_null(0.0)
 
     def _ranks(self, least: float) -> pl.Expr:
         # Where the filter has let only such grades through, asking again costs time.
@@ -186,17 +199,19 @@ def _average_precision(shared: _Shared, o: Mapping[str, Any]) -> pl.Expr:
     least, k = o["min_relevance"], o["k"]
     ranks = shared.ranks(least)
     precisions = _once(shared.worked, f"precisions {least}", pl.int_ranges(1, ranks.list.len() + 1) / ranks)
-    # The ranks are in order, so those in the top k are the first ones.
+    # The ranks are in order, so those in the top k are the first ones; a sum leaves out nulls.
     within = precisions if k is None else precisions.list.head(shared.hits(least, k))
-    value = ratio(within.list.sum().fill_null(0.0).abs(), _size(shared, o, least))
+    total = _once(shared.sums, f"sum of precisions {least} {k}", within.list.sum().abs()).fill_null(0.0)
+    value = ratio(total, _size(shared, o, least))
     return unless_empty(value, shared.total(least), o["empty"])
 
 
 def _r_precision(shared: _Shared, o: Mapping[str, Any]) -> pl.Expr:
     least = o["min_relevance"]
     total = shared.total(least)
-    hits = (shared.ranks(least) - total).list.eval(_element <= 0).list.sum().fill_null(0)
-    return unless_empty(ratio(hits.cast(pl.Float64), total), total, o["empty"])
+    within = (shared.ranks(least) - total).list.eval(_element <= 0).list.sum().cast(pl.Float64)
+    hits = _once(shared.sums, f"hits within the relevant {least}", within).fill_null(0.0)
+    return unless_empty(ratio(hits, total), total, o["empty"])
 
 
 def _success(shared: _Shared, o: Mapping[str, Any]) -> pl.Expr:
