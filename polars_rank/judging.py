@@ -283,7 +283,9 @@ def pieces(
         # Used twice; a lazy plan leaves that to the engine.
         ranked = ranked.collect().lazy()
     rankings = _rankings(run_rows, grades, keys, options, systems)
-    matched = rankings.join(grades, on=options.query).join(ranked, on=place, how="left")
+    # Without keys and by the qrels, each judged row is one of its own ranking already.
+    due = rankings.join(grades, on=options.query) if keys or options.queries != "qrels" else grades
+    matched = due.join(ranked, on=place, how="left")
     if options.duplicates == "error" and (part or not eager):
         matched = matched.map_batches(refusing_repeats(place, "run"), validate_output_schema=False)
     return Pieces(ranking, rankings, matched, ranked, run_rows, grades)
@@ -349,9 +351,9 @@ def _ranked(
             key, pl.col(options.item), options.ties, pl.col(options.relevance) if by_grade else None
         )
         if in_order and not by_grade:
-            ranked = in_order_of_queries(
-                run_rows, key, query=options.query, item=options.item, rank=options.rank, ties=options.ties
-            )
+            nulls = run_rows.select(key.is_null().any()).collect().item()
+            names = {"query": options.query, "item": options.item, "rank": options.rank}
+            ranked = in_order_of_queries(run_rows, key, **names, ties=options.ties, nulls=nulls)
         else:
             ranked = run_rows.with_columns(position.over(ranking).cast(pl.Int64).alias(options.rank))
         if by_grade:

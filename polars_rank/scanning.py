@@ -59,11 +59,12 @@ def _scored(
     score: Score,
     told: Callable[[int, int], None] | None,
 ) -> Iterator[pl.DataFrame]:
-    judgements = qrels.sort(query).collect()
     rows = run.select(pl.len()).collect().item()
     if rows <= ROWS_AT_ONCE:
-        yield score(run.collect(), judgements, None)
+        whole, judgements = pl.collect_all([run, qrels])
+        yield score(whole, judgements, None)
         return
+    judgements = qrels.sort(query).collect()
     look = _look(run, query)
     seen, done = [], 0
     empty = run.head(0).collect()
