@@ -42,8 +42,8 @@ WHERE
 GROUP BY ranking;
 
 -- From run and qrels in one step. Only judged rows and counts matter to these measures, so the run is never sorted:
--- a judged row's place is one more than the rows of its ranking that stand above it. Scores are compared with the
--- ranking's list of scores, items only where a score ties. What that can't do goes the long way through rank.judge.
+-- a judged row's place is one more than the rows of its ranking that stand above it. Its score is looked up in the
+-- ranking's sorted list of scores, items are compared only where a score ties. What that can't do goes the long way through rank.judge.
 -- The file is loaded last, since a macro must know those that it calls.
 CREATE OR REPLACE MACRO rank.evaluate_run(
     run, qrels, keys := NULL, k := 10, order_by := NULL, descending := TRUE, ties := 'item-descending',
@@ -144,7 +144,7 @@ WITH
         SELECT
             query,
             key,
-            list(points) AS points,
+            list_sort(list(points), 'DESC', 'NULLS LAST') AS points,
             CASE
                 WHEN by_score THEN least(count(*), k, depth)
                 ELSE count(CASE WHEN place <= coalesce(least(k, depth), 'inf'::double) THEN 1 END)
@@ -165,16 +165,13 @@ WITH
     -- Rows without points stand last, all level.
     _rank_compared AS (
         SELECT
-            * EXCLUDE (list, reaching),
-            CASE
-                WHEN points IS NULL THEN len(list) - list_count(list) ELSE len([p FOR p IN reaching IF p = points])
-            END AS level,
-            CASE WHEN points IS NULL THEN list_count(list) ELSE len(reaching) - level END AS above
+            * EXCLUDE (list),
+            CASE WHEN points IS NULL THEN len(list) - above > 1 ELSE coalesce(list[above + 2] = points, FALSE) END AS level
         FROM (
             SELECT
                 h.*,
                 l.points AS list,
-                [p FOR p IN l.points IF p >= h.points] AS reaching
+                CASE WHEN h.points IS NULL THEN list_count(l.points) ELSE list_position(l.points, h.points) - 1 END AS above
             FROM _rank_hits AS h
             INNER JOIN _rank_lists AS l ON h.query = l.query AND (typeof(l.key) = 'STRUCT(_rank_none INTEGER)' OR h.key = l.key)
         )
@@ -194,7 +191,7 @@ WITH
                 AND h.points IS NOT DISTINCT FROM r.points
         WHERE
             h.by_score
-            AND h.level > 1
+            AND h.level
             AND CASE
                 WHEN ties = 'item-ascending' THEN coalesce(r.item_text < h.item_text, r.item < h.item)
                 ELSE coalesce(r.item_text > h.item_text, r.item > h.item)
