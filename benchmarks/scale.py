@@ -89,7 +89,10 @@ def main() -> None:
     rows: list[dict[str, float | str]] = []
     for size in options.rows:
         run, qrels = run_and_qrels(
-            size // options.items, options.items, text=not options.integer, shuffled=options.shuffled
+            size // options.items,
+            options.items,
+            text=not options.integer,
+            order="shuffled" if options.shuffled else "ranked",
         )
         works = {"polars_rank": OURS}
         if size <= options.peer_rows:

@@ -2,27 +2,28 @@
 
 Every figure is the median of ratios taken in turn in one run; every value is checked against a peer or
 against the other engine first. The floor is what the engine needs to group the same table and count.
-Peers are taken where they are installed: pytrec-eval-terrier, ir_measures, polars_ds, and ranx, which needs
-an environment of its own (``--ranx PYTHON``).
+Peers are taken where they are installed: pytrec-eval-terrier, ir_measures, and ranx, which needs an
+environment of its own (``--ranx PYTHON``).
 """
 
 import argparse
-import importlib.util
 import json
 import platform
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import get_args
+from unittest.mock import patch
 
 import duckdb
 import polars as pl
-from pairs import Ratio, paired
-from tables import judged, run_and_qrels
+from pairs import Ratio, paired, timed
+from peers import BY_HAND, FIVE, python_peers, ranx
+from tables import Order, judged, run_and_qrels
 
 import polars_rank as rank
 
-FIVE = ["nDCG@10", "AP", "RR", "P@10", "R@10"]
 AT_TEN = ["nDCG@10", "AP@10", "RR@10", "P@10", "R@10"]
 TWENTY = [
     *("nDCG@1", "nDCG@3", "nDCG@5", "nDCG@10", "nDCG@20", "nDCG", "AP", "AP@10", "AP@100", "RR", "RR@10"),
@@ -35,7 +36,11 @@ EXPRESSIONS = [
     rank.precision(k=10),
     rank.recall(k=10),
 ]
-TREC_NAMES = {"nDCG@10": "ndcg_cut_10", "AP": "map", "RR": "recip_rank", "P@10": "P_10", "R@10": "recall_10"}
+ORDERS: dict[Order, str] = {
+    "ranked": "in rank order",
+    "contiguous": "queries together, items in no order",
+    "shuffled": "shuffled",
+}
 SIZES = {"small": (2_000, 2_000, 3), "medium": (20_000, 20_000, 5), "full": (200_000, 20_000, 7)}
 
 Row = tuple[str, str, Ratio]
@@ -104,16 +109,20 @@ def _duckdb(table: pl.DataFrame, name: str, rounds: int) -> Iterator[Row]:
 
     ours = pl.DataFrame([asked(FIVE)()[0]], schema=FIVE, orient="row")  # type: ignore[index]
     _check(ours, rank.evaluate(table, FIVE).select(pl.col(FIVE).sum()), tolerance=1e-9)
+    by_hand = pl.DataFrame([connection.execute(BY_HAND).fetchall()[0]], schema=FIVE, orient="row")
+    _check(ours, by_hand, tolerance=1e-9)
     yield f"five macros: {name}", "floor", paired(asked(FIVE), floor, rounds)
+    hand = paired(asked(FIVE), lambda: connection.execute(BY_HAND).fetchall(), rounds)
+    yield f"five macros: {name}", "the same written by hand", hand
     yield f"twenty macros: {name}", "five", paired(asked(TWENTY), asked(FIVE), rounds)
     connection.close()
 
 
-def from_parquet(queries: int, rounds: int, ranx: str | None) -> Iterator[Row]:
+def from_parquet(queries: int, rounds: int, python: str | None) -> Iterator[Row]:
     """Time a run and its qrels from Parquet files to five means, against what peers need for the same."""
-    for shuffled in (False, True):
-        run, qrels = run_and_qrels(queries, shuffled=shuffled)
-        name = f"{queries} queries x 100 from scores, {'shuffled' if shuffled else 'contiguous'}"
+    for order in get_args(Order):
+        run, qrels = run_and_qrels(queries, order=order)
+        name = f"{queries} queries x 100 from scores, {ORDERS[order]}"
 
         def ours(run: Path = run, qrels: Path = qrels) -> pl.DataFrame:
             values = rank.evaluate(
@@ -121,80 +130,51 @@ def from_parquet(queries: int, rounds: int, ranx: str | None) -> Iterator[Row]:
             )
             return values.select(pl.col(FIVE).mean()).collect()
 
-        def in_sql(run: Path = run, qrels: Path = qrels) -> pl.DataFrame:
-            connection = duckdb.connect()
-            rank.install(connection)
+        connection = duckdb.connect()
+        rank.install(connection)
+
+        def in_sql(
+            run: Path = run, qrels: Path = qrels, connection: duckdb.DuckDBPyConnection = connection
+        ) -> pl.DataFrame:
             means = "avg(ndcg), avg(average_precision), avg(reciprocal_rank), avg(precision), avg(recall)"
             source = f"rank.evaluate_run('{run}', '{qrels}', k := 10, score_dtype := 'float32')"
             values = connection.execute(f"SELECT {means} FROM {source}").fetchall()
             return pl.DataFrame(values, schema=AT_TEN, orient="row")
 
         # evaluate_run cuts every measure at k, so that AP and RR are those of the top 10 there.
-        cut = rank.evaluate(
-            pl.read_parquet(run), AT_TEN, qrels=pl.read_parquet(qrels), score_dtype="float32"
-        ).select(pl.col(AT_TEN).mean())
-        _check(in_sql(), cut, tolerance=1e-9)
-        for peer, work in _peers(run, qrels).items():
+        tables = pl.read_parquet(run), pl.read_parquet(qrels)
+        cut = rank.evaluate(tables[0], AT_TEN, qrels=tables[1], score_dtype="float32")
+        _check(in_sql(), cut.select(pl.col(AT_TEN).mean()), tolerance=1e-9)
+        for peer, work in python_peers(run, qrels).items():
             _check(ours(), work(), tolerance=1e-9)
             yield f"Polars: {name}", peer, _inverse(paired(ours, work, rounds))
             if peer == "pytrec_eval":
                 yield f"DuckDB, AP and RR at 10: {name}", peer, _inverse(paired(in_sql, work, rounds))
-        if ranx:
-            cold, warm = _ranx(ranx, run, qrels)
-            seconds = paired(ours, ours, rounds).seconds
-            yield (
-                f"Polars: {name}",
-                "ranx, cold",
-                Ratio(seconds, cold, cold / seconds, cold / seconds, cold / seconds),
-            )
-            yield (
-                f"Polars: {name}",
-                "ranx, its warm evaluation alone",
-                Ratio(seconds, warm, warm / seconds, 0, 0),
-            )
+        for peer, seconds in (ranx(python, run, qrels) if python else {}).items():
+            times = sorted(timed(ours) for _ in range(rounds))
+            low, middle, high = (seconds / times[i] for i in (-1, rounds // 2, 0))
+            yield f"Polars: {name}", peer, Ratio(times[rounds // 2], seconds, middle, low, high)
+        yield from _checks(*tables, name, rounds)
+        connection.close()
 
 
-def _peers(run: Path, qrels: Path) -> dict[str, Callable[[], pl.DataFrame]]:
-    """Read with Polars, build the peer's dicts, evaluate, average."""
+def _checks(run: pl.DataFrame, qrels: pl.DataFrame, name: str, rounds: int) -> Iterator[Row]:
+    """Time what the default checks cost: repeated rows, null ids, no query in common."""
 
-    def dicts() -> tuple[dict[str, dict[str, float]], dict[str, dict[str, int]]]:
-        scores: dict[str, dict[str, float]] = {}
-        for query, item, score in pl.read_parquet(run).iter_rows():
-            scores.setdefault(query, {})[item] = score
-        grades: dict[str, dict[str, int]] = {}
-        for query, item, grade in pl.read_parquet(qrels).iter_rows():
-            grades.setdefault(query, {})[item] = grade
-        return scores, grades
+    def ours() -> object:
+        return rank.evaluate(run, FIVE, qrels=qrels)
 
-    def pytrec_eval() -> pl.DataFrame:
-        import pytrec_eval
+    def unchecked() -> object:
+        same: dict[str, Callable[..., object]] = {
+            "refuse_repeats": lambda *_: None,
+            "refuse_strangers": lambda *_: None,
+            "refusing_repeats": lambda *_: lambda rows: rows,
+            "no_nulls": lambda frame, *_: frame,
+        }
+        with patch.multiple("polars_rank.judging", **same):
+            return ours()
 
-        scores, grades = dicts()
-        evaluator = pytrec_eval.RelevanceEvaluator(
-            grades, {"ndcg_cut.10", "map", "recip_rank", "P.10", "recall.10"}
-        )
-        values = evaluator.evaluate(scores).values()
-        return pl.DataFrame(
-            {ours: [sum(v[name] for v in values) / len(values)] for ours, name in TREC_NAMES.items()}
-        )
-
-    def ir_measures() -> pl.DataFrame:
-        import ir_measures
-
-        scores, grades = dicts()
-        measures = [ir_measures.parse_measure(name) for name in FIVE]
-        values = ir_measures.calc_aggregate(measures, grades, scores)
-        return pl.DataFrame({str(measure): [values[measure]] for measure in measures}).select(FIVE)
-
-    known = {"pytrec_eval": pytrec_eval, "ir_measures": ir_measures}
-    return {name: work for name, work in known.items() if importlib.util.find_spec(name)}
-
-
-def _ranx(python: str, run: Path, qrels: Path) -> tuple[float, float]:
-    script = Path(__file__).with_name("peer_ranx.py")
-    told = subprocess.run([python, script, run, qrels], check=True, capture_output=True, text=True).stdout
-    cold, warm = json.loads(told)
-    return cold, warm
+    yield f"with the default checks: {name}, frames", "without", paired(ours, unchecked, rounds)
 
 
 def already_ranked(queries: int, rounds: int) -> Iterator[Row]:
@@ -208,13 +188,10 @@ def already_ranked(queries: int, rounds: int) -> Iterator[Row]:
             pl.col(FIVE).mean()
         )
 
-    peer = _peers(run, qrels).get("pytrec_eval")
+    peer = python_peers(run, qrels).get("pytrec_eval")
     if peer is not None:
-        yield (
-            f"Polars: {queries} queries x 100, already ranked",
-            "pytrec_eval",
-            _inverse(paired(ours, peer, rounds)),
-        )
+        name = f"Polars: {queries} queries x 100, already ranked"
+        yield name, "pytrec_eval", _inverse(paired(ours, peer, rounds))
 
 
 def latency(rounds: int) -> Iterator[Row]:
