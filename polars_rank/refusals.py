@@ -78,7 +78,8 @@ def refuse_repeats(keys: pl.DataFrame, table: str, rows: pl.DataFrame | None = N
     """Refuse repeated rows, naming the first and, in qrels, its grades."""
     # Rows with one hash are cheap to look for, and nearly always there are none.
     hashes = pl.sum_horizontal(pl.col(name).hash(seed) for seed, name in enumerate(keys.columns))
-    if keys.select(hashes.n_unique()).item() == keys.height:
+    in_order = keys.select(hashes).to_series().sort()
+    if not (in_order == in_order.shift()).any():
         return
     repeated = keys.filter(keys.is_duplicated())
     if repeated.is_empty():
@@ -99,9 +100,11 @@ def refuse_repeats(keys: pl.DataFrame, table: str, rows: pl.DataFrame | None = N
 def refuse_strangers(run_rows: pl.LazyFrame, grades: pl.LazyFrame, query: str) -> None:
     """Refuse tables without a common query, showing ids of both."""
     shared = run_rows.join(grades, on=query, how="semi").select(query).head(1)
+    if not shared.collect(engine="streaming").is_empty():
+        return
     examples = [frame.select(query).unique(maintain_order=True).head(3) for frame in (run_rows, grades)]
-    common, ours, theirs = pl.collect_all([shared, *examples])
-    if common.is_empty() and not ours.is_empty() and not theirs.is_empty():
+    ours, theirs = pl.collect_all(examples)
+    if not ours.is_empty() and not theirs.is_empty():
         raise DataError(
             f"run and qrels have no query in common: the run has {ours[query].to_list()}, …; "
             f"the qrels {theirs[query].to_list()}, …"
