@@ -69,7 +69,9 @@ def _scored(
     seen, done = [], 0
     empty = run.head(0).collect()
     for part in _stretches(run, query) if look.contiguous else _passes(run, query, rows):
-        queries = part.select(pl.col(query).unique().sort())
+        # Most rows have the query of the row above: what is left is few.
+        starts = pl.col(query).filter((pl.col(query) != pl.col(query).shift()).fill_null(True))
+        queries = part.select(starts.unique().sort())
         seen.append(queries)
         yield score(part, _of_queries(judgements, queries, query), look.systems)
         done += part.height
@@ -85,14 +87,15 @@ def _look(run: pl.LazyFrame, query: str) -> _Look:
     # A query that comes back later in the file would be scored twice, so order is looked at, never trusted.
     # A null is neither equal nor unequal to what stands beside it, so it is refused before anything is cut.
     ids = no_nulls(run.select(query), [query], "run")
-    changes = (pl.col(query) != pl.col(query).shift()).sum() + 1
-    stretches, queries = (
-        ids.select(changes.alias("stretches"), pl.col(query).n_unique().alias("queries")).collect().row(0)
-    )
+    before = pl.col(query).shift()
+    contiguous = not ids.select((pl.col(query) < before).any()).collect().item()
+    if not contiguous:
+        stretches = (pl.col(query) != before).sum() + 1
+        contiguous = ids.select(stretches == pl.col(query).n_unique()).collect().item()
     systems = None
     if "system" in run.collect_schema():
         systems = run.select(pl.col("system").unique()).collect()
-    return _Look(stretches == queries, systems)
+    return _Look(contiguous, systems)
 
 
 def _stretches(run: pl.LazyFrame, query: str) -> Iterator[pl.DataFrame]:
