@@ -10,9 +10,10 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tables import run_and_qrels
+from tables import Order, run_and_qrels
 
 OURS = """
 import polars as pl, polars_rank as rank
@@ -63,8 +64,7 @@ def picture(rows: list[dict[str, float | str]], path: Path) -> None:
     import altair as alt
     import polars as pl
 
-    frame = pl.DataFrame(rows).filter(pl.col("exit") == 0)
-    base = alt.Chart(frame).encode(
+    base = alt.Chart(pl.DataFrame(rows)).encode(
         x=alt.X("rows:Q", scale=alt.Scale(type="log"), title="rows of the run"),
         color=alt.Color("who:N", title=None, scale=alt.Scale(range=["#b65a1c", "#1f5fa8"])),
     )
@@ -75,35 +75,54 @@ def picture(rows: list[dict[str, float | str]], path: Path) -> None:
     alt.hconcat(*(panel.properties(width=300, height=220) for panel in panels)).save(path, scale_factor=2)
 
 
+def growth(
+    sizes: Sequence[int],
+    *,
+    items: int = 100,
+    text: bool = True,
+    order: Order = "ranked",
+    peer_rows: int = 10**7,
+    one_pass: bool = False,
+) -> Iterator[dict[str, float | str]]:
+    """Measure each size, ours and up to `peer_rows` pytrec_eval's, and say it at once."""
+    for size in sizes:
+        run, qrels = run_and_qrels(size // items, items, text=text, order=order)
+        works = {"polars_rank": OURS}
+        if size <= peer_rows:
+            works["pytrec_eval"] = PYTREC_EVAL
+        if one_pass:
+            works["one pass"] = PASS
+        for who, script in works.items():
+            row = {"who": who, "rows": size, **measured(script, run, qrels)}
+            print(
+                f"| {who}: {size:,} rows | {row['seconds']:.2f} s | {row['gigabytes']:.2f} GB |", flush=True
+            )
+            if row["exit"] != 0:
+                raise SystemExit(str(row["printed"]))
+            yield row
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[10**5, 10**6, 2 * 10**6, 10**7, 10**8])
     parser.add_argument("--items", type=int, default=100)
     parser.add_argument("--integer", action="store_true")
     parser.add_argument("--shuffled", action="store_true")
-    parser.add_argument("--peer-rows", type=int, default=2 * 10**6, help="the most rows given to pytrec_eval")
+    parser.add_argument("--peer-rows", type=int, default=10**7, help="the most rows given to pytrec_eval")
     parser.add_argument("--one-pass", action="store_true", help="time one pass over the file too")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--picture", type=Path)
     options = parser.parse_args()
-    rows: list[dict[str, float | str]] = []
-    for size in options.rows:
-        run, qrels = run_and_qrels(
-            size // options.items,
-            options.items,
+    rows = list(
+        growth(
+            options.rows,
+            items=options.items,
             text=not options.integer,
             order="shuffled" if options.shuffled else "ranked",
+            peer_rows=options.peer_rows,
+            one_pass=options.one_pass,
         )
-        works = {"polars_rank": OURS}
-        if size <= options.peer_rows:
-            works["pytrec_eval"] = PYTREC_EVAL
-        if options.one_pass:
-            works["one pass"] = PASS
-        for who, script in works.items():
-            row = {"who": who, "rows": size, **measured(script, run, qrels)}
-            figures = f"{row['seconds']:8.2f} s {row['gigabytes']:6.2f} GB"
-            print(f"{who:12} {size:>13,} rows {figures}  {row['printed']}", flush=True)
-            rows.append(row)
+    )
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1))
     if options.picture:

@@ -20,6 +20,7 @@ import duckdb
 import polars as pl
 from pairs import Ratio, paired, timed
 from peers import BY_HAND, FIVE, python_peers, ranx
+from scale import growth, picture
 from tables import Order, judged, run_and_qrels
 
 import polars_rank as rank
@@ -41,7 +42,11 @@ ORDERS: dict[Order, str] = {
     "contiguous": "queries together, items in no order",
     "shuffled": "shuffled",
 }
-SIZES = {"small": (2_000, 2_000, 3), "medium": (20_000, 20_000, 5), "full": (200_000, 20_000, 7)}
+SIZES = {
+    "small": (2_000, 2_000, 3, [10**4, 10**5]),
+    "medium": (20_000, 20_000, 5, [10**5, 10**6, 2 * 10**6, 10**7]),
+    "full": (200_000, 20_000, 7, [10**5, 10**6, 2 * 10**6, 10**7, 10**8]),
+}
 
 Row = tuple[str, str, Ratio]
 
@@ -224,11 +229,14 @@ def _inverse(ratio: Ratio) -> Ratio:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", choices=SIZES, default="full")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", type=Path, help="a file for the figures")
+    parser.add_argument("--picture", type=Path, help="a file for a picture of the growth")
     parser.add_argument("--ranx", help="a Python that has ranx and polars")
-    parser.add_argument("--only", choices=["tables", "parquet", "ranked", "latency"], action="append")
+    parser.add_argument(
+        "--only", choices=["tables", "parquet", "ranked", "latency", "growth"], action="append"
+    )
     options = parser.parse_args()
-    queries, run_queries, rounds = SIZES[options.size]
+    queries, run_queries, rounds, sizes = SIZES[options.size]
     works = {
         "tables": lambda: tables(queries, rounds),
         "parquet": lambda: from_parquet(run_queries, rounds, options.ranx),
@@ -240,13 +248,21 @@ def main() -> None:
     print(f"{machine}, {rounds} rounds\n")
     print("| work | against | ratio | least to most | seconds |\n|---|---|--:|--:|--:|")
     rows = []
-    for name in options.only or works:
+    wanted = options.only or [*works, "growth"]
+    for name in [each for each in works if each in wanted]:
         for work, base, ratio in works[name]():
             span = f"{ratio.low:.2f} to {ratio.high:.2f}"
             print(f"| {work} | {base} | {ratio.ratio:.2f} | {span} | {ratio.seconds:.4f} |", flush=True)
             rows.append({"work": work, "against": base, **ratio._asdict()})
+    grown = []
+    if "growth" in wanted:
+        print("\n| a process, from files to means | time | most memory |\n|---|--:|--:|")
+        grown = list(growth(sizes))
+    if options.picture:
+        picture(grown, options.picture)
     if options.json:
-        options.json.write_text(json.dumps({"machine": machine, "rounds": rounds, "rows": rows}, indent=1))
+        figures = {"machine": machine, "rounds": rounds, "rows": rows, "growth": grown}
+        options.json.write_text(json.dumps(figures, indent=1))
 
 
 if __name__ == "__main__":
