@@ -193,7 +193,9 @@ def _score_run(
         tables["qrels"],
         options.query,
         crossed=options.queries in ("qrels", "all"),
-        score=lambda run, qrels, systems: score(run, qrels, part=True, systems=systems).collect(engine="streaming"),
+        score=lambda run, qrels, systems: score(run, qrels, part=True, systems=systems).collect(
+            engine="streaming"
+        ),
         schema=whole.collect_schema(),
     ).sort(_ranking(whole, options.query, options.keys))
 
