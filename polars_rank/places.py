@@ -10,7 +10,7 @@ from polars_rank.ranked_lists import Gathered, Ordering
 LIST = ["list", "query"]
 
 # Rows that are worked on at once: few enough that the tables of a group-by stay in the processor's cache.
-PART = 2**18
+PART = 2**16
 
 
 def in_lists(gathered: Gathered, ordering: Ordering, *, scores: bool = True) -> pl.LazyFrame:
@@ -18,29 +18,54 @@ def in_lists(gathered: Gathered, ordering: Ordering, *, scores: bool = True) -> 
 
     Equal keys are ordered by the item, so that no row order can change a place.
     """
+    lists = _listed(gathered, ordering, scores=scores).sort("query", "list")
+    return lists.with_columns(number=pl.col("query").rle_id())
+
+
+def in_parts(gathered: Gathered, ordering: Ordering, *, scores: bool = True) -> Iterator[pl.DataFrame]:
+    """Make the same of runs that are in memory, in parts of whole queries."""
+    in_blocks = gathered._replace(rows=[_in_blocks(rows) for rows in gathered.rows])
+    lists = _listed(in_blocks, ordering, scores=scores).collect(engine="in-memory")
+    sizes = lists.select("query", "list", rows=pl.col("length").cast(pl.Int64)).with_row_index("at")
+    cut = (
+        sizes.sort("query", "list")
+        .with_columns(number=pl.col("query").rle_id(), part=pl.col("rows").cum_sum() // PART)
+        .with_columns(pl.col("part").first().over("number"))
+    )
+    for part in cut.partition_by("part", maintain_order=True) or [cut]:
+        yield lists[part["at"]].with_columns(part["number"])
+
+
+def _listed(gathered: Gathered, ordering: Ordering, *, scores: bool) -> pl.LazyFrame:
     item = pl.col("item").cast(pl.String) if ordering.ties == "item-text-descending" else pl.col("item")
     kept = ["item", *["score"] * scores, *["given"] * gathered.by_rank]
     in_order = pl.col(kept).sort_by(
         pl.col("key"), item, descending=[True, ordering.ties != "item-ascending"], nulls_last=True
     )
-    grouped = [
-        rows.group_by(LIST).agg(in_order)
-        if "list" in rows.collect_schema()
-        else rows.group_by("query").agg(in_order).with_columns(list=pl.lit(number, pl.UInt32))
-        for number, rows in enumerate(gathered.rows)
-    ]
-    lists = pl.concat(grouped, how="diagonal").sort("query", "list")
-    return lists.with_columns(number=pl.col("query").rle_id(), length=pl.col("item").list.len()).join(
-        gathered.lists, on="list"
-    )
+    listed = []
+    for number, rows in enumerate(gathered.rows):
+        names = rows.collect_schema().names()
+        known = [name for name in LIST if name in names]
+        if "block" in names:
+            grouped = rows.group_by("block").agg(pl.col(known).first(), in_order).drop("block")
+        else:
+            grouped = rows.group_by(known).agg(in_order)
+        listed.append(
+            grouped if "list" in known else grouped.with_columns(list=pl.lit(number, pl.UInt32))
+        )
+    lists = pl.concat(listed, how="diagonal").with_columns(length=pl.col("item").list.len())
+    return lists.join(gathered.lists, on="list")
 
 
-def in_parts(lists: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Cut the lists into parts of whole queries."""
-    part = pl.col("length").cast(pl.Int64).cum_sum() // PART
-    numbered = lists.sort("number", "list").with_columns(part=part)
-    whole = numbered.with_columns(pl.col("part").first().over("number"))
-    yield from whole.partition_by("part", maintain_order=True, include_key=False) or [lists]
+def _in_blocks(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Number the lists where the rows of each stand together, which makes grouping cheap."""
+    known = [pl.col(name) for name in LIST if name in rows.collect_schema()]
+    starts = pl.any_horizontal(column.ne_missing(column.shift()) for column in known)
+    blocks = rows.select(*known, block=starts.cum_sum()).collect()
+    first = blocks.filter(pl.col("block").is_first_distinct())
+    if first.drop("block").is_duplicated().any():
+        return rows
+    return rows.with_columns(blocks["block"].set_sorted())
 
 
 def placed(lists: pl.LazyFrame, ordering: Ordering, *, repeats: bool = True) -> pl.LazyFrame:
@@ -74,6 +99,12 @@ def _best(ordering: Ordering) -> pl.Expr:
 def have_repeats(lists: pl.DataFrame) -> bool:
     """Tell whether an item is in a list twice."""
     return not lists.select((pl.col("item").list.n_unique() == pl.col("length")).all()).item()
+
+
+def count_items(lists: pl.DataFrame) -> int:
+    """Count the items of each query, together."""
+    items = pl.col("item").explode().n_unique()
+    return int(lists.group_by("number").agg(items)["item"].sum())
 
 
 def _refuse_repeat(series: Sequence[pl.Series]) -> pl.Series:
