@@ -1,6 +1,6 @@
 """Places in ranked lists: what stands where, list by list."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -18,54 +18,67 @@ def in_lists(gathered: Gathered, ordering: Ordering, *, scores: bool = True) -> 
 
     Equal keys are ordered by the item, so that no row order can change a place.
     """
-    lists = _listed(gathered, ordering, scores=scores).sort("query", "list")
-    return lists.with_columns(number=pl.col("query").rle_id())
+    lists = pl.concat(_listed(gathered, ordering, [True] * len(gathered.rows), scores=scores), how="diagonal")
+    ordered = lists.join(gathered.lists, on="list").sort("query", "list")
+    return ordered.with_columns(number=pl.col("query").rle_id())
 
 
-def in_parts(gathered: Gathered, ordering: Ordering, *, scores: bool = True) -> Iterator[pl.DataFrame]:
-    """Make the same of runs that are in memory, in parts of whole queries."""
+def in_parts(
+    gathered: Gathered, ordering: Ordering, *, scores: bool = True
+) -> tuple[list[pl.DataFrame], pl.Series]:
+    """Make the same of runs that are in memory, in parts of whole queries; and the queries in order."""
     in_blocks = gathered._replace(rows=[_in_blocks(rows) for rows in gathered.rows])
-    lists = _listed(in_blocks, ordering, scores=scores).collect(engine="in-memory")
-    sizes = lists.select("query", "list", rows=pl.col("length").cast(pl.Int64)).with_row_index("at")
+    # nulls_last is slow where nothing is null.
+    nulls = [rows.select(pl.col("key").null_count()).collect().item() > 0 for rows in gathered.rows]
+    grouped = _listed(in_blocks, ordering, nulls, scores=scores)
+    lists = pl.concat(pl.collect_all(grouped, engine="in-memory"), how="diagonal", rechunk=True)
     cut = (
-        sizes.sort("query", "list")
-        .with_columns(number=pl.col("query").rle_id(), part=pl.col("rows").cum_sum() // PART)
+        lists.lazy()
+        .select("query", "list", "length")
+        .with_row_index("at")
+        .join(gathered.lists, on="list")
+        .sort("query", "list")
+        .with_columns(number=pl.col("query").rle_id(), part=pl.col("length").cast(pl.Int64).cum_sum() // PART)
         .with_columns(pl.col("part").first().over("number"))
+        .collect()
     )
-    for part in cut.partition_by("part", maintain_order=True) or [cut]:
-        yield lists[part["at"]].with_columns(part["number"])
+    # Each list is moved once, into its part; what is known of it is put beside.
+    inner = lists.select(pl.exclude("query", "list", "length"))
+    parts = cut.partition_by("part", maintain_order=True, include_key=False) or [cut.drop("part")]
+    known = [part.drop("at").hstack(inner[part["at"]]) for part in parts]
+    return known, cut["query"].unique(maintain_order=True)
 
 
-def _listed(gathered: Gathered, ordering: Ordering, *, scores: bool) -> pl.LazyFrame:
+def _listed(
+    gathered: Gathered, ordering: Ordering, nulls: Sequence[bool], *, scores: bool
+) -> list[pl.LazyFrame]:
     item = pl.col("item").cast(pl.String) if ordering.ties == "item-text-descending" else pl.col("item")
     kept = ["item", *["score"] * scores, *["given"] * gathered.by_rank]
-    in_order = pl.col(kept).sort_by(
-        pl.col("key"), item, descending=[True, ordering.ties != "item-ascending"], nulls_last=True
-    )
     listed = []
-    for number, rows in enumerate(gathered.rows):
+    for number, (rows, some_null) in enumerate(zip(gathered.rows, nulls, strict=True)):
+        in_order = pl.col(kept).sort_by(
+            pl.col("key"), item, descending=[True, ordering.ties != "item-ascending"], nulls_last=some_null
+        )
         names = rows.collect_schema().names()
         known = [name for name in LIST if name in names]
         if "block" in names:
             grouped = rows.group_by("block").agg(pl.col(known).first(), in_order).drop("block")
         else:
             grouped = rows.group_by(known).agg(in_order)
-        listed.append(
-            grouped if "list" in known else grouped.with_columns(list=pl.lit(number, pl.UInt32))
-        )
-    lists = pl.concat(listed, how="diagonal").with_columns(length=pl.col("item").list.len())
-    return lists.join(gathered.lists, on="list")
+        if "list" not in known:
+            grouped = grouped.with_columns(list=pl.lit(number, pl.UInt32))
+        listed.append(grouped.with_columns(length=pl.col("item").list.len()))
+    return listed
 
 
 def _in_blocks(rows: pl.LazyFrame) -> pl.LazyFrame:
     """Number the lists where the rows of each stand together, which makes grouping cheap."""
     known = [pl.col(name) for name in LIST if name in rows.collect_schema()]
     starts = pl.any_horizontal(column.ne_missing(column.shift()) for column in known)
-    blocks = rows.select(*known, block=starts.cum_sum()).collect()
-    first = blocks.filter(pl.col("block").is_first_distinct())
-    if first.drop("block").is_duplicated().any():
+    starting, lists = pl.collect_all([rows.select(block=starts), rows.filter(starts).select(known)])
+    if lists.is_duplicated().any():
         return rows
-    return rows.with_columns(blocks["block"].set_sorted())
+    return rows.with_columns(starting.to_series().cum_sum().set_sorted())
 
 
 def placed(lists: pl.LazyFrame, ordering: Ordering, *, repeats: bool = True) -> pl.LazyFrame:
@@ -96,15 +109,13 @@ def _best(ordering: Ordering) -> pl.Expr:
     )
 
 
-def have_repeats(lists: pl.DataFrame) -> bool:
-    """Tell whether an item is in a list twice."""
-    return not lists.select((pl.col("item").list.n_unique() == pl.col("length")).all()).item()
-
-
-def count_items(lists: pl.DataFrame) -> int:
-    """Count the items of each query, together."""
-    items = pl.col("item").explode().n_unique()
-    return int(lists.group_by("number").agg(items)["item"].sum())
+def counted(lists: pl.LazyFrame) -> pl.LazyFrame:
+    """Count the different items of all queries, and tell whether one `repeats` in a list."""
+    item = pl.col("item")
+    per_query = lists.group_by("number").agg(
+        items=item.explode().n_unique(), repeats=(item.list.n_unique() != pl.col("length")).any()
+    )
+    return per_query.select(pl.col("items").sum(), pl.col("repeats").any())
 
 
 def _refuse_repeat(series: Sequence[pl.Series]) -> pl.Series:
