@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from math import frexp
-from typing import NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import polars as pl
 
@@ -10,7 +10,15 @@ from polars_rank.duels import contested
 from polars_rank.errors import DataError, require_choice
 from polars_rank.fusion_training import TRAINED, with_worth
 from polars_rank.normalization import normalized, require_normalization
-from polars_rank.places import have_repeats, in_lists, in_parts, placed, query_ids, sorted_sum, with_absent
+from polars_rank.places import (
+    counted,
+    in_lists,
+    in_parts,
+    placed,
+    query_ids,
+    sorted_sum,
+    with_absent,
+)
 from polars_rank.ranked_lists import (
     Columns,
     Duplicates,
@@ -297,23 +305,37 @@ def fuse(
     )
     scale = Scale(normalize, on_constant, ddof)
     gathered = gather(runs, weights=weights, systems=systems, ordering=ordering, columns=columns)
-    lists = in_lists(gathered, ordering, scores=ordering.needs_score or explain)
+    wanted = ordering.needs_score or explain
     parameters = parameters._replace(
         unit=unit_of(weights), some_weigh_0=bool(weights) and 0 in _numbers(weights)
     )
 
-    def fuse_part(part: pl.LazyFrame, *, repeats: bool = True) -> pl.LazyFrame:
+    def fuse_part(part: pl.LazyFrame, ids: pl.Series | None = None, *, repeats: bool = True) -> pl.LazyFrame:
         rows = placed(part, ordering, repeats=repeats)
-        fused = scored(rows, method, parameters, scale, fitted=fitted, reach=reach, explain=explain)
-        return _finish(fused, query_ids(part), columns)
-
-    result: pl.DataFrame | pl.LazyFrame = fuse_part(lists)
-    if all_eager(runs):
-        known = lists.collect()
-        repeats = have_repeats(known)
-        result = pl.concat(
-            pl.collect_all([fuse_part(part.lazy(), repeats=repeats) for part in in_parts(known)])
+        options: dict[str, Any] = {"fitted": fitted, "reach": reach, "explain": explain}
+        if ids is None:
+            fused = scored(rows, method, parameters, scale, **options)
+            return _finish(fused, query_ids(part), columns)
+        return _finish_in_order(
+            scored(rows, method, parameters, scale, in_order=True, **options), ids, columns
         )
+
+    result: pl.DataFrame | pl.LazyFrame
+    if not all_eager(runs):
+        result = fuse_part(in_lists(gathered, ordering, scores=wanted))
+        return cast(F, result)
+    parts, ids = in_parts(gathered, ordering, scores=wanted)
+    counts = pl.concat(pl.collect_all([counted(part.lazy()) for part in parts], engine="in-memory"))
+    repeats = bool(counts["repeats"].any())
+    if method in _JOINED or scale.normalize == "borda":
+        fused = pl.collect_all([fuse_part(part.lazy(), repeats=repeats) for part in parts])
+    else:
+        plans = [fuse_part(part.lazy(), ids, repeats=repeats) for part in parts]
+        fused = pl.collect_all(plans, engine="in-memory")
+        for number, (part, items) in enumerate(zip(parts, counts["items"], strict=True)):
+            if fused[number].height != items:
+                fused[number] = fuse_part(part.lazy(), repeats=repeats).collect()
+    result = pl.concat(fused)
     return cast(F, result)
 
 
@@ -336,8 +358,12 @@ def scored(
     fitted: pl.DataFrame | pl.LazyFrame | None = None,
     reach: int = 5,
     explain: bool = False,
+    in_order: bool = False,
 ) -> pl.LazyFrame:
-    """Fuse placed rows: one row an item of a query, with `score` and `first`, where it first came."""
+    """Fuse placed rows: one row an item of a query, with `score` and `first`, where it first came.
+
+    Rows that stand in order, in memory, give rows in the order in which items first come, without `first`.
+    """
     if method in _NEED_ABSENT or scale.normalize == "borda":
         rows = with_absent(rows)
     if method in TRAINED:
@@ -351,10 +377,13 @@ def scored(
         if parameters.some_weigh_0:
             term = pl.when(pl.col("weight") > 0).then(term)
         rows = rows.with_columns(term=term if method in BY_RANK else term.fill_nan(None))
-    return _total(rows, method, parameters, explain=explain)
+    return _total(rows, method, parameters, explain=explain, in_order=in_order)
 
 
 _NEED_ABSENT = ("borda", "weighted_borda", "condorcet", "copeland", "bayesfuse")
+
+# Methods that join, after which rows stand in no order.
+_JOINED = (*_NEED_ABSENT, *TRAINED)
 
 # Methods that are comb_sum over a normalisation of their own.
 OWN_SCALE = {"dbsf": Scale("zscore", 0, 1), "relative_score": Scale("min_max", 1, 0)}
@@ -426,7 +455,9 @@ _CHOICES: Mapping[str, Sequence[pl.Expr]] = {
 }
 
 
-def _total(rows: pl.LazyFrame, method: str, parameters: Parameters, *, explain: bool) -> pl.LazyFrame:
+def _total(
+    rows: pl.LazyFrame, method: str, parameters: Parameters, *, explain: bool, in_order: bool
+) -> pl.LazyFrame:
     """Make one row of each item of a query: its fused score, and where it came first."""
     summed = _exact_sum(_TERM, parameters.unit) if method in BY_RANK else sorted_sum(_TERM)
     if method in ("condorcet", "copeland"):
@@ -442,13 +473,25 @@ def _total(rows: pl.LazyFrame, method: str, parameters: Parameters, *, explain: 
         total, share = pl.when(_RETURNED > 0).then(summed * factor), _TERM * factor
     else:
         total, share = summed, _TERM
-    # Where an item first comes: list by list, place by place.
-    first = pl.col("list").cast(pl.Int64) * 2**32 + pl.col("place").cast(pl.Int64)
-    aggregates = {"score": total.fill_null(0.0), "first": pl.col("first").min()}
+    aggregates = {"score": total.fill_null(0.0)}
     if explain:
         part = pl.struct("system", "rank", "score", contribution=share.fill_null(0.0))
         aggregates["explain"] = part.sort_by("list")
-    return rows.with_columns(first=first).group_by("query", "item").agg(**aggregates)
+    if in_order:
+        grouped = rows.group_by(key=_hashed(), maintain_order=True)
+        return grouped.agg(pl.col("query", "item").first(), **aggregates).drop("key")
+    # Where an item first comes: list by list, place by place.
+    first = pl.col("list").cast(pl.Int64) * 2**32 + pl.col("place").cast(pl.Int64)
+    rows = rows.with_columns(first=first)
+    return rows.group_by("query", "item").agg(pl.col("first").min(), **aggregates)
+
+
+def _hashed() -> pl.Expr:
+    """Give one number an item of a query: grouped by in half the time of two keys.
+
+    Two items may share it, so whoever groups by it counts the groups.
+    """
+    return pl.col("item").hash() ^ pl.col("query").hash()
 
 
 def _part_in(choice: pl.Expr) -> pl.Expr:
@@ -457,8 +500,23 @@ def _part_in(choice: pl.Expr) -> pl.Expr:
     return gave.cast(pl.Float64) / gave.sum()
 
 
+def _finish_in_order(fused: pl.LazyFrame, ids: pl.Series, columns: Columns) -> pl.LazyFrame:
+    """Put each query's items, which come in order, in that of their scores, and number them."""
+    names = [name for name in fused.collect_schema().names() if name != "query"]
+    best_first = pl.col(names).sort_by("score", descending=True, nulls_last=True, maintain_order=True)
+    ordered = (
+        fused.with_columns(pl.col("score").fill_nan(None), pl.col("query").set_sorted())
+        .group_by("query", maintain_order=True)
+        .agg(best_first)
+        .with_columns(rank=pl.int_ranges(1, pl.col("item").list.len() + 1))
+        .explode(*names, "rank")
+        .with_columns(query=pl.lit(ids).gather("query"))
+    )
+    return _named(ordered, columns)
+
+
 def _finish(fused: pl.LazyFrame, queries: pl.LazyFrame, columns: Columns) -> pl.LazyFrame:
-    """Put each query's items in order and number them."""
+    """Do the same of rows that come in no order."""
     names = [name for name in fused.collect_schema().names() if name not in ("query", "first")]
     best_first = pl.struct(names).sort_by("score", "first", descending=[True, False], nulls_last=True)
     ordered = (
@@ -471,11 +529,16 @@ def _finish(fused: pl.LazyFrame, queries: pl.LazyFrame, columns: Columns) -> pl.
         .explode("entry", "rank")
         .unnest("entry")
     )
+    return _named(ordered, columns)
+
+
+def _named(ordered: pl.LazyFrame, columns: Columns) -> pl.LazyFrame:
     checked = ordered.filter(
         pl.map_batches(["query", "item"], _refuse_null_ids, return_dtype=pl.Boolean, is_elementwise=True)
     )
     renamed = {name: getattr(columns, name) for name in ("query", "item", "score", "rank")}
-    return checked.select(*(pl.col(old).alias(new) for old, new in renamed.items()), *names[2:])
+    explained = [name for name in ordered.collect_schema().names() if name == "explain"]
+    return checked.select(*(pl.col(old).alias(new) for old, new in renamed.items()), *explained)
 
 
 def _refuse_null_ids(series: Sequence[pl.Series]) -> pl.Series:

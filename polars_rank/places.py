@@ -1,6 +1,6 @@
 """Places in ranked lists: what stands where, list by list."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -10,7 +10,7 @@ from polars_rank.ranked_lists import Gathered, Ordering
 LIST = ["list", "query"]
 
 # Rows that are worked on at once: few enough that the tables of a group-by stay in the processor's cache.
-PART = 2**18
+PART = 2**16
 
 
 def in_lists(gathered: Gathered, ordering: Ordering, *, scores: bool = True) -> pl.LazyFrame:
@@ -18,29 +18,67 @@ def in_lists(gathered: Gathered, ordering: Ordering, *, scores: bool = True) -> 
 
     Equal keys are ordered by the item, so that no row order can change a place.
     """
+    lists = pl.concat(_listed(gathered, ordering, [True] * len(gathered.rows), scores=scores), how="diagonal")
+    ordered = lists.join(gathered.lists, on="list").sort("query", "list")
+    return ordered.with_columns(number=pl.col("query").rle_id())
+
+
+def in_parts(
+    gathered: Gathered, ordering: Ordering, *, scores: bool = True
+) -> tuple[list[pl.DataFrame], pl.Series]:
+    """Make the same of runs that are in memory, in parts of whole queries; and the queries in order."""
+    in_blocks = gathered._replace(rows=[_in_blocks(rows) for rows in gathered.rows])
+    # nulls_last is slow where nothing is null.
+    nulls = [rows.select(pl.col("key").null_count()).collect().item() > 0 for rows in gathered.rows]
+    grouped = _listed(in_blocks, ordering, nulls, scores=scores)
+    lists = pl.concat(pl.collect_all(grouped, engine="in-memory"), how="diagonal", rechunk=True)
+    cut = (
+        lists.lazy()
+        .select("query", "list", "length")
+        .with_row_index("at")
+        .join(gathered.lists, on="list")
+        .sort("query", "list")
+        .with_columns(number=pl.col("query").rle_id(), part=pl.col("length").cast(pl.Int64).cum_sum() // PART)
+        .with_columns(pl.col("part").first().over("number"))
+        .collect()
+    )
+    # Each list is moved once, into its part; what is known of it is put beside.
+    inner = lists.select(pl.exclude("query", "list", "length"))
+    parts = cut.partition_by("part", maintain_order=True, include_key=False) or [cut.drop("part")]
+    known = [part.drop("at").hstack(inner[part["at"]]) for part in parts]
+    return known, cut["query"].unique(maintain_order=True)
+
+
+def _listed(
+    gathered: Gathered, ordering: Ordering, nulls: Sequence[bool], *, scores: bool
+) -> list[pl.LazyFrame]:
     item = pl.col("item").cast(pl.String) if ordering.ties == "item-text-descending" else pl.col("item")
     kept = ["item", *["score"] * scores, *["given"] * gathered.by_rank]
-    in_order = pl.col(kept).sort_by(
-        pl.col("key"), item, descending=[True, ordering.ties != "item-ascending"], nulls_last=True
-    )
-    grouped = [
-        rows.group_by(LIST).agg(in_order)
-        if "list" in rows.collect_schema()
-        else rows.group_by("query").agg(in_order).with_columns(list=pl.lit(number, pl.UInt32))
-        for number, rows in enumerate(gathered.rows)
-    ]
-    lists = pl.concat(grouped, how="diagonal").sort("query", "list")
-    return lists.with_columns(number=pl.col("query").rle_id(), length=pl.col("item").list.len()).join(
-        gathered.lists, on="list"
-    )
+    listed = []
+    for number, (rows, some_null) in enumerate(zip(gathered.rows, nulls, strict=True)):
+        in_order = pl.col(kept).sort_by(
+            pl.col("key"), item, descending=[True, ordering.ties != "item-ascending"], nulls_last=some_null
+        )
+        names = rows.collect_schema().names()
+        known = [name for name in LIST if name in names]
+        if "block" in names:
+            grouped = rows.group_by("block").agg(pl.col(known).first(), in_order).drop("block")
+        else:
+            grouped = rows.group_by(known).agg(in_order)
+        if "list" not in known:
+            grouped = grouped.with_columns(list=pl.lit(number, pl.UInt32))
+        listed.append(grouped.with_columns(length=pl.col("item").list.len()))
+    return listed
 
 
-def in_parts(lists: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Cut the lists into parts of whole queries."""
-    part = pl.col("length").cast(pl.Int64).cum_sum() // PART
-    numbered = lists.sort("number", "list").with_columns(part=part)
-    whole = numbered.with_columns(pl.col("part").first().over("number"))
-    yield from whole.partition_by("part", maintain_order=True, include_key=False) or [lists]
+def _in_blocks(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Number the lists where the rows of each stand together, which makes grouping cheap."""
+    known = [pl.col(name) for name in LIST if name in rows.collect_schema()]
+    starts = pl.any_horizontal(column.ne_missing(column.shift()) for column in known)
+    starting, lists = pl.collect_all([rows.select(block=starts), rows.filter(starts).select(known)])
+    if lists.is_duplicated().any():
+        return rows
+    return rows.with_columns(starting.to_series().cum_sum().set_sorted())
 
 
 def placed(lists: pl.LazyFrame, ordering: Ordering, *, repeats: bool = True) -> pl.LazyFrame:
@@ -71,9 +109,13 @@ def _best(ordering: Ordering) -> pl.Expr:
     )
 
 
-def have_repeats(lists: pl.DataFrame) -> bool:
-    """Tell whether an item is in a list twice."""
-    return not lists.select((pl.col("item").list.n_unique() == pl.col("length")).all()).item()
+def counted(lists: pl.LazyFrame) -> pl.LazyFrame:
+    """Count the different items of all queries, and tell whether one `repeats` in a list."""
+    item = pl.col("item")
+    per_query = lists.group_by("number").agg(
+        items=item.explode().n_unique(), repeats=(item.list.n_unique() != pl.col("length")).any()
+    )
+    return per_query.select(pl.col("items").sum(), pl.col("repeats").any())
 
 
 def _refuse_repeat(series: Sequence[pl.Series]) -> pl.Series:
