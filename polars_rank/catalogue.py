@@ -3,7 +3,7 @@
 import ast
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from math import inf, isfinite
 from numbers import Real
@@ -13,6 +13,7 @@ import polars as pl
 
 from polars_rank.conventions import convention_of
 from polars_rank.errors import nearest, require_choice
+from polars_rank.trec_eval_measures import ENTRIES
 
 Aggregate = Literal["mean", "sum", "geometric"]
 IntoColumn = str | pl.Expr
@@ -269,13 +270,19 @@ def parse(text: str, *, convention: str | None = None) -> Call:
         raise ValueError(f"measure {text!r} is not of the form name(option=value, …)@k")
     name, suffix = _known_name(match["name"], text)
     rules = convention_of(convention, programs())
+    name = rules.names.get(name, name)
     measure, implied = _meaning(name, text, rules.program)
     given = dict(suffix)
     given.update(_read_options(match["options"] or "", text))
+    if "max_relevance" in measure.options:
+        _drop_scale(name, given, text)
     if match["k"]:
         given["recall" if "recall" in measure.options else "k"] = _read_value(match["k"], text)
-    if match["level"] and implied.get("max_relevance"):
-        raise ValueError(f"measure {text!r}: it takes the grades as they are, so that -l has no meaning here")
+    if match["level"] and ("min_relevance" not in measure.options or implied.get("max_relevance")):
+        raise ValueError(
+            f"measure {text!r}: it takes the grades as they are, so that -l has no meaning here; "
+            "leave lower grades out of the judgements"
+        )
     if match["level"]:
         given["min_relevance"] = int(match["level"])
     options: dict[str, Any] = dict(implied)
@@ -367,6 +374,14 @@ def programs() -> set[str]:
     return {program for measure in MEASURES.values() for program in measure.names}
 
 
+def drop_in_alone() -> list[str]:
+    """Name the measures of trec_eval that ``polars-rank trec-eval`` alone has."""
+    known = _names()
+    return [
+        entry for entry in ENTRIES if not any(f"{entry.lower()}{end}" in known for end in ("", "_k", "_x"))
+    ]
+
+
 def _known_name(name: str, text: str) -> tuple[str, dict[str, Any]]:
     """Split a name off the number that trec_eval and ranx write behind it."""
     known, lower = _names(), name.lower()
@@ -381,10 +396,18 @@ def _known_name(name: str, text: str) -> tuple[str, dict[str, Any]]:
         return "rbp", {"persistence": float(f"0.{number}")}
     if f"{stem}_x" in known:
         return f"{stem}_x", {_NUMBERS[f"{stem}_x"]: float(number)}
+    raise ValueError(_why_unknown(name, text, known))
+
+
+def _why_unknown(name: str, text: str, known: Collection[str]) -> str:
+    for ending, example in (("_k", "10"), ("_x", "0.5")):
+        if f"{name.lower()}{ending}" in known:
+            return f"measure {text!r} needs a number: {name}_{example}"
+    for entry in drop_in_alone():
+        if re.fullmatch(rf"{entry}([._][\d.]+)?", name, flags=re.IGNORECASE):
+            return f"measure {text!r} is trec_eval's alone: polars-rank trec-eval -m {entry} prints it"
     spelled = [alias for m in MEASURES.values() for names in m.names.values() for alias in names]
-    raise ValueError(
-        f"unknown measure {text!r}{nearest(name, [*MEASURES, *spelled])}; polars-rank list shows them all"
-    )
+    return f"unknown measure {text!r}{nearest(name, [*MEASURES, *spelled])}; polars-rank list shows them all"
 
 
 def _meaning(name: str, text: str, program: str) -> tuple[Measure, Options]:
@@ -414,6 +437,18 @@ def _read_value(value: str, text: str) -> Any:
         return ast.literal_eval(value.strip())
     except (ValueError, SyntaxError):
         raise ValueError(f"measure {text!r}: {value!r} is neither a number nor a word") from None
+
+
+def _drop_scale(name: str, given: dict[str, Any], text: str) -> None:
+    """Take out what user models of ir_measures say of the scale, where it is ours anyway."""
+    least = given.pop("min_rel", 0)
+    if least != 0:
+        raise ValueError(
+            f"measure {text!r}: grades count from 0 here; for others subtract the least, and give the "
+            f'expression: pl.col("relevance") - {least} as the column, max_relevance less {least}'
+        )
+    if name == "sdcg" and given.get("dcg") == "log2":
+        del given["dcg"]
 
 
 def _our_option(name: str, option: str, value: Any) -> tuple[str, Any]:

@@ -46,6 +46,7 @@ class Convention:
     measures : measure to options that the program has by default.
     apart : measures that it ranks otherwise.
     whole_list : the cutoff that means the whole list there.
+    names : name, in lower case, to what it is called here, where others mean another measure by it.
     beyond : what it does that is not done here.
     """
 
@@ -54,6 +55,7 @@ class Convention:
     measures: Mapping[str, Options] = field(default_factory=dict)
     apart: Sequence[Apart] = ()
     whole_list: int | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
     beyond: str = ""
 
     def fill(self, measure: str, options: Options) -> dict[str, Any]:
@@ -133,6 +135,7 @@ CONVENTIONS: dict[str, Convention] = {
                 ("unjudged_share", {}),
             )
         ],
+        names={"accuracy": "success"},
         beyond="means alone, of five digits; MRR, R_cap, Hole and Accuracy keep equal scores as they came; "
         "Hole counts items that are judged for no query at all; R_cap stops where nothing is relevant",
     ),

@@ -18,7 +18,11 @@ _JARVELIN = "doi:10.1145/582415.582418 (Järvelin and Kekäläinen 2002)"
 @measure(
     source=_JARVELIN,
     bounds=(0.0, float("inf")),
-    names={"trec_eval": {"dcg": {}}, "ranx": {"dcg": {}, "dcg_burges": {"gain": "exponential"}}},
+    names={
+        "trec_eval": {"dcg": {}},
+        "ranx": {"dcg": {}, "dcg_burges": {"gain": "exponential"}},
+        "sklearn": {"dcg_score": {}},
+    },
 )
 def dcg(
     rank: IntoColumn = "rank",
@@ -132,6 +136,9 @@ def ideal_dcg(
         "ir_measures": {"nDCG": {}},
         "trec_eval": {"ndcg": {}, "ndcg_cut_k": {}},
         "ranx": {"ndcg": {}, "ndcg_burges": {"gain": "exponential"}},
+        "mteb": {"ndcg_at_k": {}},
+        "sklearn": {"ndcg_score": {"ideal": "list"}},
+        "torchmetrics": {"retrieval_normalized_dcg": {"ideal": "list"}},
     },
 )
 def ndcg(
