@@ -459,7 +459,7 @@ def _our_option(name: str, option: str, value: Any) -> tuple[str, Any]:
         return "beta", value**0.5
     if option == "beta" and name in {"nrbp", "nnrbp"}:
         return "persistence", value
-    if option == "relative" and name == "setp":
+    if option == "relative" and name in {"setp", "setrelp"}:
         return "denominator", "reachable" if value else "k"
     return _OPTION_NAMES.get(option, option), value
 

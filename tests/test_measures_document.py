@@ -23,23 +23,23 @@ NAMES = tomllib.loads((Path(__file__).parent / "conventions" / "names.toml").rea
 PROGRAMS = ["trec_eval", "ir_measures", "ranx"]
 HEAD = """# Measures and conventions
 
-Written by `python tests/test_measures_document.py` from the catalogue of measures, the macros that DuckDB has after
-`install`, and the lists of names in `tests/conventions/names.toml`; a test holds it to them.
+Written by `python tests/test_measures_document.py` from the catalogue of measures, the macros that DuckDB has
+after `install`, and the lists of names in `tests/conventions/names.toml`; a test holds it to them.
 
 """
 MEASURES_TEXT = """## Every measure
 
-✓ under Polars is a function `rank.<measure>` that gives an expression, ✓ under SQL a macro `rank.<measure>` of the
-same options and defaults. *drop-in*: `polars-rank trec-eval` alone has it. A name that ends in `_k` is followed by a
-cutoff, as in `P_10`, one that ends in `_x` by another number. The measures by subtopic take the table that
-`judge_subtopics` makes, in SQL the table macro of that name.
+✓ under Polars is a function `rank.<measure>` that gives an expression, ✓ under SQL a macro `rank.<measure>`
+of the same options and defaults. *drop-in*: `polars-rank trec-eval` alone has it. A name that ends in `_k` is
+followed by a cutoff, as in `P_10`, one that ends in `_x` by another number. The measures by subtopic take the
+table that `judge_subtopics` makes, in SQL the table macro of that name.
 
 """
 CONVENTIONS_TEXT = """## Conventions
 
-`convention=` of `judge`, `evaluate`, `summarize`, `to_sql` and the command sets these defaults; what a call says
-itself stands above them. *Ranked apart* are measures for which the program orders a run otherwise. *Not met* is what
-no argument can say.
+`convention=` of `judge`, `evaluate`, `summarize`, `to_sql` and the command sets these defaults; what a call
+says itself stands above them. *Ranked apart* are measures for which the program orders a run otherwise. *Not
+met* is what no argument can say.
 
 """
 
