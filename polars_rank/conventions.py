@@ -137,20 +137,22 @@ CONVENTIONS: dict[str, Convention] = {
         ],
         names={"accuracy": "success"},
         beyond="means alone, of five digits; MRR, R_cap, Hole and Accuracy keep equal scores as they came; "
-        "Hole counts items that are judged for no query at all; R_cap stops where nothing is relevant",
+        "Hole counts items that no query at all judges, for which help(rank.unjudged_share) has a line; R_cap "
+        "stops where nothing is relevant",
     ),
     "sklearn": Convention(
         "sklearn",
         {"queries": "run"},
-        measures={"ndcg": _LIST},
-        beyond="gains of equal scores are averaged; items that are not in the list don't exist; "
-        "label_ranking_average_precision_score is AP with empty=1.0",
+        measures={"ndcg": _LIST, "expected_ndcg": _LIST},
+        names={"ndcg": "expected_ndcg", "dcg": "expected_dcg"},
+        beyond="items outside the list don't exist; AP of equal scores counts them as one step",
     ),
     "torchmetrics": Convention(
         "torchmetrics",
         {"queries": "run"},
-        measures={"average_precision": {"denominator": "found"}, "ndcg": _LIST},
-        beyond="float32; gains of equal scores are averaged; items that are not in the list don't exist; "
+        measures={"average_precision": {"denominator": "found"}, "ndcg": _LIST, "expected_ndcg": _LIST},
+        names={"ndcg": "expected_ndcg"},
+        beyond="float32; items outside the list don't exist; but for nDCG, equal scores have no order; "
         "an item with a score of 0 or less is relevant to ndcg, hit rate and r-precision alone",
     ),
     "gizai": Convention(

@@ -173,6 +173,7 @@ def _score_run(
     by: Sequence[str],
 ) -> pl.LazyFrame:
     columns = {"query": options.query, "rank": options.rank, "relevance": options.relevance}
+    columns["score"] = options.score
 
     def score(
         run: Frame, qrels: Frame, *, part: bool = False, systems: pl.DataFrame | None = None
@@ -272,7 +273,7 @@ def _per_query(
 ) -> pl.LazyFrame:
     carried = [name for name in by if name not in ranking]
     own = {name for call in calls.values() if isinstance(call, Call) for name in call.measure.columns}
-    wanted = [*ranking, *carried, *sorted(own - columns.keys())]
+    wanted = [*ranking, *carried, *sorted(columns.get(name, name) for name in own)]
     require_columns(rows.collect_schema().names(), wanted, "table")
     if any(isinstance(call, Call) and call.judged_only for call in calls.values()):
         kept = returned(number(columns["rank"])) & judged(number(columns["relevance"]))
@@ -295,7 +296,7 @@ def _expression(call: Call | pl.Expr, columns: Mapping[str, str]) -> pl.Expr:
     if isinstance(call, pl.Expr):
         return call
     rank = _JUDGED_ONLY if call.judged_only else columns["rank"]
-    return call.expression(rank=rank, relevance=columns["relevance"])
+    return call.expression(**{**columns, "rank": rank})
 
 
 def _refusing_variation(
