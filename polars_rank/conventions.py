@@ -137,8 +137,8 @@ CONVENTIONS: dict[str, Convention] = {
         ],
         names={"accuracy": "success"},
         beyond="means alone, of five digits; MRR, R_cap, Hole and Accuracy keep equal scores as they came; "
-        "Hole counts items that no query at all judges, for which help(rank.unjudged_share) has a line; R_cap "
-        "stops where nothing is relevant",
+        "Hole counts items that no query at all judges, as help(rank.unjudged_share) tells; R_cap stops "
+        "where nothing is relevant",
     ),
     "sklearn": Convention(
         "sklearn",
