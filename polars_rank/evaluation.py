@@ -21,6 +21,7 @@ from polars_rank.judging import (
 )
 from polars_rank.measures.rows import judged, number, returned
 from polars_rank.ranking import OrderBy, ScoreType, Ties
+from polars_rank.refusals import require_number
 from polars_rank.scanning import score_in_parts
 from polars_rank.tables import Frame, as_lazy, like, unify_ids
 
@@ -130,7 +131,7 @@ def evaluate(
     if judging:
         raise ValueError(f"{', '.join(judging)}: only a run is judged; give qrels= too")
     rows = as_lazy(table, "table")
-    _refuse_run(rows.collect_schema().names(), columns)
+    _refuse_run(rows.collect_schema(), columns)
     ranking = _ranking(rows, query, keys)
     if isinstance(table, pl.DataFrame) and len(ranking) == 1 and table[query].is_sorted():
         # Grouping streams through a sorted column; looking costs a hundredth of the grouping.
@@ -255,13 +256,15 @@ def _of_judged_table(name: str, convention: str | None) -> Call:
     return call
 
 
-def _refuse_run(names: Sequence[str], columns: Mapping[str, str]) -> None:
-    if columns["relevance"] not in names:
+def _refuse_run(schema: pl.Schema, columns: Mapping[str, str]) -> None:
+    if columns["relevance"] not in schema:
         raise DataError(
-            f"table has no column {columns['relevance']!r}; its columns are {list(names)}. "
+            f"table has no column {columns['relevance']!r}; its columns are {schema.names()}. "
             "For a run, give its judgements: evaluate(run, measures, qrels=qrels)"
         )
-    require_columns(names, columns.values(), "table")
+    require_columns(schema.names(), columns.values(), "table")
+    for name in ("rank", "relevance"):
+        require_number(schema[columns[name]], f"table.{columns[name]}")
 
 
 def _per_query(
