@@ -50,6 +50,7 @@ from polars_rank.measures.pool import (
 )
 from polars_rank.measures.preference import compatibility, pairwise_accuracy
 from polars_rank.measures.rating import mae, mse, rmse
+from polars_rank.measures.tied import expected_dcg, expected_ndcg
 from polars_rank.measures.user_models import bpm, insq, inst, nerr, sdcg
 from polars_rank.nested import from_dict, from_lists
 from polars_rank.normalization import normalize_scores
@@ -80,6 +81,8 @@ __all__ = [
     "err_ia",
     "evaluate",
     "example",
+    "expected_dcg",
+    "expected_ndcg",
     "f_measure",
     "fit_fusion",
     "from_dict",

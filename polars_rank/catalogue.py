@@ -3,16 +3,16 @@
 import ast
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from math import inf, isfinite
-from numbers import Real
-from typing import Any, Literal, NamedTuple, ParamSpec, TypeGuard, get_args, get_origin
+from typing import Any, Literal, NamedTuple, ParamSpec
 
 import polars as pl
 
 from polars_rank.conventions import convention_of
-from polars_rank.errors import nearest, require_choice
+from polars_rank.errors import nearest
+from polars_rank.option_checks import check_option
+from polars_rank.trec_eval_measures import ENTRIES
 
 Aggregate = Literal["mean", "sum", "geometric"]
 IntoColumn = str | pl.Expr
@@ -98,7 +98,7 @@ def label(name: str, **options: Any) -> str:
     parameters = MEASURES[name].parameters
     shown = []
     for option, value in options.items():
-        _check_option(option, value, parameters[option])
+        check_option(option, value, parameters[option])
         if option != "k" and not _same(value, parameters[option].default):
             shown.append(f"{option}={_shown(value)}")
     cutoff = "" if options.get("k") is None else f"@{options['k']}"
@@ -115,109 +115,6 @@ def _shown(value: object) -> str:
     if isinstance(value, pl.Expr):
         return value.meta.output_name(raise_if_undetermined=False) or str(value)
     return str(value)
-
-
-def _check_option(option: str, value: object, parameter: inspect.Parameter) -> None:
-    if value is None and parameter.default is not None and option != "empty":
-        raise ValueError(f"{option} must not be None; its default is {parameter.default!r}")
-    words, others = _choices(parameter.annotation)
-    if words and (isinstance(value, str) or not others):
-        require_choice(option, value, words)
-    elif option in _CHECKS:
-        _CHECKS[option](option, value)
-
-
-def _choices(annotation: Any) -> tuple[list[Any], bool]:
-    """Give the words of an option, and whether something else than a word is taken too."""
-    kinds = [annotation] if get_origin(annotation) is Literal else get_args(annotation)
-    literal = [kind for kind in kinds if get_origin(kind) is Literal]
-    return [word for kind in literal for word in get_args(kind)], len(literal) < len(kinds)
-
-
-def _check_cutoff(option: str, value: object) -> None:
-    if value is None:
-        return
-    if not _is_number(value) or value < 1 or value % 1:
-        raise ValueError(
-            f"{option} must be a whole number of at least 1, got {value!r}; "
-            f"use {option}=None for the whole list"
-        )
-
-
-def _check_number(
-    low: float, high: float, *, closed: bool, none: bool = False
-) -> Callable[[str, object], None]:
-    edge = "from" if closed else "above"
-    wanted = (
-        f"a number {edge} {low:g}" + ("" if high == inf else f" and below {high:g}") + (" or None" * none)
-    )
-
-    def check(option: str, value: object) -> None:
-        if none and value is None:
-            return
-        if not _is_number(value) or not (low <= value < high) or (value == low and not closed):
-            raise ValueError(f"{option} must be {wanted}, got {value!r}")
-
-    return check
-
-
-def _check_empty(option: str, value: object) -> None:
-    if value is not None and not (_is_number(value) and isfinite(value)):
-        raise ValueError(f"{option} must be a number or None, got {value!r}")
-
-
-def _check_column_or_number(option: str, value: object) -> None:
-    if value is not None and not isinstance(value, str | pl.Expr) and not (_is_number(value) and value >= 0):
-        raise ValueError(f"{option} must be a column or a number of at least 0, got {value!r}")
-
-
-def _check_share(option: str, value: object) -> None:
-    if not (_is_number(value) and 0 <= value <= 1):
-        raise ValueError(f"{option} must be a number from 0 to 1, got {value!r}")
-
-
-def _check_worth(option: str, value: object) -> None:
-    if not (_is_number(value) and isfinite(value)):
-        raise ValueError(f"{option} must be a number, got {value!r}")
-
-
-def _check_switch(option: str, value: object) -> None:
-    if not isinstance(value, bool):
-        raise ValueError(f"{option} must be true or false, got {value!r}")
-
-
-def _check_gains(option: str, value: object) -> None:
-    if not isinstance(value, Mapping) or not all(
-        _is_number(number) and isfinite(number) for pair in value.items() for number in pair
-    ):
-        raise ValueError(
-            f"{option} must be 'linear', 'exponential' or a mapping of grades to gains, got {value!r}"
-        )
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-_CHECKS: dict[str, Callable[[str, Any], None]] = {
-    "k": _check_cutoff,
-    "min_relevance": _check_number(0, inf, closed=True),
-    "max_relevance": _check_number(0, inf, closed=False, none=True),
-    "persistence": _check_number(0, 1, closed=True),
-    "beta": _check_number(0, inf, closed=False),
-    "target": _check_number(0, inf, closed=False),
-    "multiple": _check_number(0, inf, closed=False),
-    "recall": _check_share,
-    "alpha": _check_share,
-    "relevant_returned": _check_worth,
-    "others_returned": _check_worth,
-    "relevant_missed": _check_worth,
-    "gain": _check_gains,
-    "normalized": _check_switch,
-    "empty": _check_empty,
-    "num_relevant": _check_column_or_number,
-    "not_found": _check_column_or_number,
-}
 
 
 class Call(NamedTuple):
@@ -269,13 +166,19 @@ def parse(text: str, *, convention: str | None = None) -> Call:
         raise ValueError(f"measure {text!r} is not of the form name(option=value, …)@k")
     name, suffix = _known_name(match["name"], text)
     rules = convention_of(convention, programs())
+    name = rules.names.get(name, name)
     measure, implied = _meaning(name, text, rules.program)
     given = dict(suffix)
     given.update(_read_options(match["options"] or "", text))
+    if "max_relevance" in measure.options:
+        _drop_scale(name, given, text)
     if match["k"]:
         given["recall" if "recall" in measure.options else "k"] = _read_value(match["k"], text)
-    if match["level"] and implied.get("max_relevance"):
-        raise ValueError(f"measure {text!r}: it takes the grades as they are, so that -l has no meaning here")
+    if match["level"] and ("min_relevance" not in measure.options or implied.get("max_relevance")):
+        raise ValueError(
+            f"measure {text!r}: it takes the grades as they are, so that -l has no meaning here; "
+            "leave lower grades out of the judgements"
+        )
     if match["level"]:
         given["min_relevance"] = int(match["level"])
     options: dict[str, Any] = dict(implied)
@@ -367,6 +270,14 @@ def programs() -> set[str]:
     return {program for measure in MEASURES.values() for program in measure.names}
 
 
+def drop_in_alone() -> list[str]:
+    """Name the measures of trec_eval that ``polars-rank trec-eval`` alone has."""
+    known = _names()
+    return [
+        entry for entry in ENTRIES if not any(f"{entry.lower()}{end}" in known for end in ("", "_k", "_x"))
+    ]
+
+
 def _known_name(name: str, text: str) -> tuple[str, dict[str, Any]]:
     """Split a name off the number that trec_eval and ranx write behind it."""
     known, lower = _names(), name.lower()
@@ -381,10 +292,18 @@ def _known_name(name: str, text: str) -> tuple[str, dict[str, Any]]:
         return "rbp", {"persistence": float(f"0.{number}")}
     if f"{stem}_x" in known:
         return f"{stem}_x", {_NUMBERS[f"{stem}_x"]: float(number)}
+    raise ValueError(_why_unknown(name, text, known))
+
+
+def _why_unknown(name: str, text: str, known: Collection[str]) -> str:
+    for ending, example in (("_k", "10"), ("_x", "0.5")):
+        if f"{name.lower()}{ending}" in known:
+            return f"measure {text!r} needs a number: {name}_{example}"
+    for entry in drop_in_alone():
+        if re.fullmatch(rf"{entry}([._][\d.]+)?", name, flags=re.IGNORECASE):
+            return f"measure {text!r} is trec_eval's alone: polars-rank trec-eval -m {entry} prints it"
     spelled = [alias for m in MEASURES.values() for names in m.names.values() for alias in names]
-    raise ValueError(
-        f"unknown measure {text!r}{nearest(name, [*MEASURES, *spelled])}; polars-rank list shows them all"
-    )
+    return f"unknown measure {text!r}{nearest(name, [*MEASURES, *spelled])}; polars-rank list shows them all"
 
 
 def _meaning(name: str, text: str, program: str) -> tuple[Measure, Options]:
@@ -416,6 +335,18 @@ def _read_value(value: str, text: str) -> Any:
         raise ValueError(f"measure {text!r}: {value!r} is neither a number nor a word") from None
 
 
+def _drop_scale(name: str, given: dict[str, Any], text: str) -> None:
+    """Take out what user models of ir_measures say of the scale, where it is ours anyway."""
+    least = given.pop("min_rel", 0)
+    if least != 0:
+        raise ValueError(
+            f"measure {text!r}: grades count from 0 here; for others subtract the least, and give the "
+            f'expression: pl.col("relevance") - {least} as the column, max_relevance less {least}'
+        )
+    if name == "sdcg" and given.get("dcg") == "log2":
+        del given["dcg"]
+
+
 def _our_option(name: str, option: str, value: Any) -> tuple[str, Any]:
     if option == "dcg" and value in _GAINS:
         return "gain", _GAINS[value]
@@ -424,7 +355,7 @@ def _our_option(name: str, option: str, value: Any) -> tuple[str, Any]:
         return "beta", value**0.5
     if option == "beta" and name in {"nrbp", "nnrbp"}:
         return "persistence", value
-    if option == "relative" and name == "setp":
+    if option == "relative" and name in {"setp", "setrelp"}:
         return "denominator", "reachable" if value else "k"
     return _OPTION_NAMES.get(option, option), value
 

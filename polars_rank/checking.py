@@ -7,6 +7,7 @@ import polars as pl
 
 from polars_rank.errors import DataError, require_columns
 from polars_rank.ranking import ordinal, score_key
+from polars_rank.refusals import require_number
 from polars_rank.tables import Frame, as_lazy, id_kind, like
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
@@ -214,9 +215,8 @@ def _rows(
     numbers = {}
     for name in ("score", "rank", "relevance"):
         dtype = schema.get(names[name])
-        if dtype is not None and not (dtype.is_numeric() or isinstance(dtype, pl.Boolean | pl.Null)):
-            raise DataError(f"{table}.{names[name]} has type {dtype}, which is no number: cast it first")
         if dtype is not None:
+            require_number(dtype, f"{table}.{names[name]}")
             numbers[name] = pl.col(names[name]).cast(pl.Float64).fill_nan(None)
     texts = {name: _text(names[name], schema[names[name]]) for name in ids}
     rows = frame.select(

@@ -412,7 +412,7 @@ def trec_eval(*arguments: Annotated[str, Parameter(allow_leading_hyphen=True)]) 
 def _measures(given: Sequence[str], convention: str | None) -> list[str]:
     for name in given:
         columns = parse(name, convention=convention).measure.columns
-        if not set(columns) <= {"rank", "relevance"}:
+        if not set(columns) <= {"rank", "relevance", "score"}:
             raise ValueError(f"measure {name!r} takes the columns {columns}, which a ranking has not")
         if given.count(name) > 1:
             raise ValueError(f"measure {name!r} is given twice")

@@ -46,6 +46,7 @@ class Convention:
     measures : measure to options that the program has by default.
     apart : measures that it ranks otherwise.
     whole_list : the cutoff that means the whole list there.
+    names : name, in lower case, to what it is called here, where others mean another measure by it.
     beyond : what it does that is not done here.
     """
 
@@ -54,6 +55,7 @@ class Convention:
     measures: Mapping[str, Options] = field(default_factory=dict)
     apart: Sequence[Apart] = ()
     whole_list: int | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
     beyond: str = ""
 
     def fill(self, measure: str, options: Options) -> dict[str, Any]:
@@ -133,21 +135,24 @@ CONVENTIONS: dict[str, Convention] = {
                 ("unjudged_share", {}),
             )
         ],
+        names={"accuracy": "success"},
         beyond="means alone, of five digits; MRR, R_cap, Hole and Accuracy keep equal scores as they came; "
-        "Hole counts items that are judged for no query at all; R_cap stops where nothing is relevant",
+        "Hole counts items that no query at all judges, as help(rank.unjudged_share) tells; R_cap stops "
+        "where nothing is relevant",
     ),
     "sklearn": Convention(
         "sklearn",
         {"queries": "run"},
-        measures={"ndcg": _LIST},
-        beyond="gains of equal scores are averaged; items that are not in the list don't exist; "
-        "label_ranking_average_precision_score is AP with empty=1.0",
+        measures={"ndcg": _LIST, "expected_ndcg": _LIST},
+        names={"ndcg": "expected_ndcg", "dcg": "expected_dcg"},
+        beyond="items outside the list don't exist; AP of equal scores counts them as one step",
     ),
     "torchmetrics": Convention(
         "torchmetrics",
         {"queries": "run"},
-        measures={"average_precision": {"denominator": "found"}, "ndcg": _LIST},
-        beyond="float32; gains of equal scores are averaged; items that are not in the list don't exist; "
+        measures={"average_precision": {"denominator": "found"}, "ndcg": _LIST, "expected_ndcg": _LIST},
+        names={"ndcg": "expected_ndcg"},
+        beyond="float32; items outside the list don't exist; but for nDCG, equal scores have no order; "
         "an item with a score of 0 or less is relevant to ndcg, hit rate and r-precision alone",
     ),
     "gizai": Convention(

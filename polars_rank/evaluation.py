@@ -21,6 +21,7 @@ from polars_rank.judging import (
 )
 from polars_rank.measures.rows import judged, number, returned
 from polars_rank.ranking import OrderBy, ScoreType, Ties
+from polars_rank.refusals import require_number
 from polars_rank.scanning import score_in_parts
 from polars_rank.tables import Frame, as_lazy, like, unify_ids
 
@@ -130,7 +131,7 @@ def evaluate(
     if judging:
         raise ValueError(f"{', '.join(judging)}: only a run is judged; give qrels= too")
     rows = as_lazy(table, "table")
-    _refuse_run(rows.collect_schema().names(), columns)
+    _refuse_run(rows.collect_schema(), columns)
     ranking = _ranking(rows, query, keys)
     if isinstance(table, pl.DataFrame) and len(ranking) == 1 and table[query].is_sorted():
         # Grouping streams through a sorted column; looking costs a hundredth of the grouping.
@@ -173,6 +174,7 @@ def _score_run(
     by: Sequence[str],
 ) -> pl.LazyFrame:
     columns = {"query": options.query, "rank": options.rank, "relevance": options.relevance}
+    columns["score"] = options.score
 
     def score(
         run: Frame, qrels: Frame, *, part: bool = False, systems: pl.DataFrame | None = None
@@ -256,13 +258,15 @@ def _of_judged_table(name: str, convention: str | None) -> Call:
     return call
 
 
-def _refuse_run(names: Sequence[str], columns: Mapping[str, str]) -> None:
-    if columns["relevance"] not in names:
+def _refuse_run(schema: pl.Schema, columns: Mapping[str, str]) -> None:
+    if columns["relevance"] not in schema:
         raise DataError(
-            f"table has no column {columns['relevance']!r}; its columns are {list(names)}. "
+            f"table has no column {columns['relevance']!r}; its columns are {schema.names()}. "
             "For a run, give its judgements: evaluate(run, measures, qrels=qrels)"
         )
-    require_columns(names, columns.values(), "table")
+    require_columns(schema.names(), columns.values(), "table")
+    for name in ("rank", "relevance"):
+        require_number(schema[columns[name]], f"table.{columns[name]}")
 
 
 def _per_query(
@@ -274,7 +278,7 @@ def _per_query(
 ) -> pl.LazyFrame:
     carried = [name for name in by if name not in ranking]
     own = {name for call in calls.values() if isinstance(call, Call) for name in call.measure.columns}
-    wanted = [*ranking, *carried, *sorted(own - columns.keys())]
+    wanted = [*ranking, *carried, *sorted(columns.get(name, name) for name in own)]
     require_columns(rows.collect_schema().names(), wanted, "table")
     if any(isinstance(call, Call) and call.judged_only for call in calls.values()):
         kept = returned(number(columns["rank"])) & judged(number(columns["relevance"]))
@@ -297,7 +301,7 @@ def _expression(call: Call | pl.Expr, columns: Mapping[str, str]) -> pl.Expr:
     if isinstance(call, pl.Expr):
         return call
     rank = _JUDGED_ONLY if call.judged_only else columns["rank"]
-    return call.expression(rank=rank, relevance=columns["relevance"])
+    return call.expression(**{**columns, "rank": rank})
 
 
 def _refusing_variation(

@@ -24,6 +24,7 @@ from polars_rank.refusals import (
     refuse_strangers,
     refuse_swapped,
     refusing_repeats,
+    require_number,
 )
 from polars_rank.tables import Frame, as_lazy, like, unify_ids
 
@@ -336,8 +337,7 @@ def _ranked(
     by = options.order_by or ("score" if options.score in schema else "rank")
     rank = pl.col(options.rank)
     column = options.rank if by == "rank" else options.score
-    if not (schema[column].is_numeric() or isinstance(schema[column], pl.Boolean | pl.Null)):
-        raise DataError(f"run.{column} has type {schema[column]}, which is no number: cast it first")
+    require_number(schema[column], f"run.{column}")
     if by == "rank":
         whole = schema[options.rank].is_integer() or isinstance(schema[options.rank], pl.Boolean)
         given = given_rank(rank, f"run.{options.rank}", options.rank_base)

@@ -33,13 +33,18 @@ def refuse_swapped(
         raise DataError(f"run has neither {score!r} nor {rank!r}; its columns are {run}")
 
 
+def require_number(dtype: pl.DataType, column: str) -> None:
+    """Refuse what casts to a number and is none: text, dates, durations."""
+    if not (dtype.is_numeric() or isinstance(dtype, pl.Boolean | pl.Null)):
+        raise DataError(f"{column} has type {dtype}, which is no number: cast it first")
+
+
 def grade_of(qrels: pl.LazyFrame, relevance: str) -> pl.Expr:
     """Read the grades as Float64; without a column every row has grade 1."""
     dtype = qrels.collect_schema().get(relevance)
     if dtype is None:
         return pl.lit(1.0).alias(relevance)
-    if not (dtype.is_numeric() or isinstance(dtype, pl.Boolean | pl.Null)):
-        raise DataError(f"qrels.{relevance} has type {dtype}; grades are numbers: cast it first")
+    require_number(dtype, f"qrels.{relevance}")
     return pl.col(relevance).cast(pl.Float64).fill_nan(None)
 
 

@@ -139,7 +139,7 @@ def by_reference(call: Call, group: pl.DataFrame) -> float | None:
         return function(floats["rank"], **options)
     if columns == ["prediction", "actual"]:
         return function(list(zip(floats["prediction"], floats["actual"], strict=True)), **options)
-    if "subtopic" in columns:
+    if "subtopic" in columns or "score" in columns:
         return function(list(zip(*(floats[name] for name in columns), strict=True)), **options)
     nothing = [None] * group.height
     pairs = [floats[name] if name in columns else nothing for name in ("rank", "relevance")]

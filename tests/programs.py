@@ -96,8 +96,6 @@ def _formula(text: str) -> Comparison:
 
 
 def _ranx(text: str) -> Comparison | str:
-    if text.startswith("bpref"):
-        return "ranx divides by 0 where nothing is judged non-relevant, and takes negative grades for such"
     grades = "below 2 is 0" if text.endswith("-l2") and re.match("n?dcg|rbp", text) else "as given"
     if persistence := re.match(r"rbp\.(\d+)", text):
         options = {"persistence": float(f"0.{persistence[1]}"), "max_relevance": "unscaled"}
@@ -124,6 +122,19 @@ def _trectools(text: str) -> Comparison | str:
 # Rows of a comparison that are left out, each with its reason: program, measure, condition.
 ROWS_LEFT_OUT = [
     ("ranx_native", "", pl.col("ties_matter"), "ranx leaves open the order of tied items"),
+    (
+        "ranx_native",
+        "bpref",
+        pl.col("value").is_nan(),
+        "ranx divides by 0 where nothing is judged non-relevant",
+    ),
+    (
+        "ranx_native",
+        "bpref",
+        pl.col("lowest_grade") < 0,
+        "ranx takes negative grades for judged non-relevant",
+    ),
+    ("ranx_native", "bpref", pl.col("value") == 0, "ranx has 0 for some queries with relevant items on top"),
     (
         "trec_eval-10",
         "rbp",

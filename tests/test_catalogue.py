@@ -203,9 +203,9 @@ def test_a_text_from_elsewhere_is_this_call(text, call):
     assert to_sql(text).startswith(f"rank.{wanted.name}({columns}")
     sql = duckdb.connect()
     install(sql)
-    values = "(1, 1, 'a', 1)"
+    values = "(1, 1, 'a', 1, 0.5)"
     sql.sql(
-        f"SELECT {to_sql(text)} FROM (VALUES {values}) AS t (rank, relevance, subtopic, ideal_rank)"
+        f"SELECT {to_sql(text)} FROM (VALUES {values}) AS t (rank, relevance, subtopic, ideal_rank, score)"
     ).fetchall()
 
 

@@ -590,7 +590,11 @@ def test_lists_every_measure(run):
     listed = {row["measure"]: row for row in rows(run, "list")}
     assert list(listed) == list(rank.MEASURES)
     assert all(row["summary"] and row["range"] and row["over queries"] for row in listed.values())
-    assert "trec_eval: map" in listed["average_precision"]["elsewhere"]
+    for name, measure in rank.MEASURES.items():
+        told = re.findall(r"(\w+): ([^;]+)", listed[name]["elsewhere"])
+        assert {program: names.split(", ") for program, names in told} == {
+            program: list(names) for program, names in measure.names.items()
+        }
     assert "min_relevance=1" in listed["average_precision"]["options"]
 
 

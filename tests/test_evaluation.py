@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import polars_rank as rank
 from polars_rank import scanning
 from polars_rank.catalogue import parse
+from polars_rank.errors import DataError
 from polars_rank.flat import is_flat
 
 FLAT = [
@@ -226,3 +227,12 @@ def test_gm_map_is_average_precision_and_its_mean_is_geometric():
     values = dict(rank.summarize(per_query).select("measure", "value").rows())
     assert math.isclose(values["gm_map"], (1.0 * 0.25 * 1e-5) ** (1 / 3))
     assert math.isclose(values["map"], 1.25 / 3)
+
+
+@pytest.mark.parametrize("dtype", [pl.String, pl.Date, pl.Duration, pl.Categorical])
+@pytest.mark.parametrize("column", ["rank", "relevance"])
+def test_what_is_no_number_is_refused(column, dtype):
+    judged = pl.DataFrame({"query": "q", "rank": [1, 2], "relevance": [1, 0]})
+    values = pl.Series(column, [None, None], dtype=dtype)
+    with pytest.raises(DataError, match=f"table.{column} has type .* no number"):
+        rank.evaluate(judged.with_columns(values), "AP")

@@ -64,6 +64,8 @@ ONE_MEASURE = {
     ("nerr", "persistence"): [0.9, 0, 0.5, 0.95],
     ("compatibility", "persistence"): [0.95, 0, 0.5, 0.8],
     **{(name, "persistence"): [0.5, 0, 0.8] for name in ("nrbp", "nnrbp")},
+    **{(name, "gain"): ["linear", "exponential"] for name in ("expected_dcg", "expected_ndcg")},
+    ("expected_ndcg", "ideal"): ["judged", "list"],
     **{(name, "max_relevance"): [1, 2.5, 4, 5] for name in ("sdcg", "bpm", "insq", "inst", "nerr")},
 }
 # Those of them that count every returned row, or every judged one.
@@ -106,12 +108,13 @@ DTYPES = {
     pl.Int8: whole(-128, 127),
     pl.UInt8: whole(0, 255),
     pl.UInt64: whole(0, 2**64 - 1),
-    pl.Decimal(10, 2): lambda value: value is None or not math.isnan(value),
+    pl.Decimal(10, 2): lambda value: value is None or math.isfinite(value),
     pl.Boolean: lambda value: value in (None, 0, 1),
 }
 NUMBERS = [dtype for dtype in DTYPES if dtype != pl.Boolean]
 RANKS = [None, math.nan, 0, -1, 0.5, 1, 1.5, 2, 2.25, 3, 4, 5, 6, 10, 127, 200, 255]
 GRADES = [None, math.nan, -2, -1, 0, 0.5, 0.75, 1, 1, 2, 3, 4, 5]
+SCORES = [None, math.nan, -math.inf, -3, -0.0, 0, 0.25, 1, 1, 2, 2, 7]
 RATINGS = [None, math.nan, 0, 0.5, 1, 2.75, 3, 5, 100]
 
 
@@ -137,6 +140,7 @@ def groups(draw, ranks=RANKS, unique=False, dtypes=tuple(DTYPES)):
         "actual": draw(st.sampled_from(NUMBERS)),
         "instead": draw(st.sampled_from(NUMBERS)),
         "ideal_rank": draw(st.sampled_from([dtype for dtype in NUMBERS if dtype in dtypes])),
+        "score": draw(st.sampled_from(NUMBERS)),
         "subtopic": draw(st.sampled_from([pl.String, pl.Int8])),
     }
     values = {
@@ -146,6 +150,7 @@ def groups(draw, ranks=RANKS, unique=False, dtypes=tuple(DTYPES)):
         "actual": RATINGS,
         "instead": RANKS,
         "ideal_rank": ranks,
+        "score": SCORES,
     }
     fitting = {name: [v for v in values[name] if DTYPES[kinds[name]](v)] for name in values}
     fitting["subtopic"] = [None, "a", "b", "B"] if kinds["subtopic"] == pl.String else [None, 1, 2, 10]
@@ -260,6 +265,7 @@ def test_each_option_value(call):
                 "actual": [1.5, None, 3.0, 2.0, 5.0, 9.0, 7.0, 8.0],
                 "subtopic": ["b", "a", "a", None, "b", "b", "c", "a"],
                 "ideal_rank": [2, None, 1, 4, 2, 5, 3, 6],
+                "score": [2.0, 3.0, None, 2.0, 2.0, 0.0, math.nan, -1.0],
             }
         ),
         pl.DataFrame(
@@ -272,6 +278,7 @@ def test_each_option_value(call):
                 "actual": [1.5, None],
                 "subtopic": ["b", "a"],
                 "ideal_rank": [1, 2],
+                "score": [0.0, 0.0],
             },
             schema_overrides={"rank": pl.Int64, "prediction": pl.Float64},
         ),
@@ -288,7 +295,7 @@ def test_engines_agree(frames, asked):
 def test_columns_may_be_renamed_or_expressions(frames, asked):
     places = {
         column: f"my {column}"
-        for column in ("rank", "relevance", "prediction", "actual", "subtopic", "ideal_rank")
+        for column in ("rank", "relevance", "prediction", "actual", "subtopic", "ideal_rank", "score")
     }
     renamed = [frame.rename(places) for frame in frames]
     as_names = [as_expression(call, **places).alias(str(i)) for i, call in enumerate(asked)]
@@ -455,7 +462,7 @@ REFUSED = [
     Call("precision", {"denominator": "relevant"}),
 ]
 TABLE = pl.DataFrame(
-    {"rank": [1, 2], "relevance": [1, 0], "subtopic": ["a", "a"], "ideal_rank": [1, None]},
+    {"rank": [1, 2], "relevance": [1, 0], "subtopic": ["a", "a"], "ideal_rank": [1, None], "score": [2, 1]},
     schema_overrides={"ideal_rank": pl.Int64},
 )
 
@@ -540,7 +547,7 @@ def test_two_cutoffs_stand_side_by_side():
 
 @pytest.mark.parametrize("name", sorted(MEASURES))
 def test_values_are_floats_in_both_engines(name):
-    columns = ("rank", "relevance", "prediction", "actual", "subtopic", "ideal_rank")
+    columns = ("rank", "relevance", "prediction", "actual", "subtopic", "ideal_rank", "score")
     frame = pl.DataFrame({column: pl.Series([1, 2], dtype=pl.UInt8) for column in columns})
     assert frame.select(as_expression(Call(name, {}))).dtypes == [pl.Float64]
     assert ask(f"SELECT typeof({as_macro(Call(name, {}))}) FROM judged", frame) == [("DOUBLE",)]

@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import inspect
 import io
 import os
 import re
@@ -13,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from test_measures_document import DOCUMENT, document
 
 from polars_rank.catalogue import MEASURES, parse
 
@@ -69,22 +71,13 @@ def tidy(output):
 
 
 def measures_table():
-    """List each measure with its range and its names elsewhere."""
-    programs = ["trec_eval", "ir_measures", "ranx"]
-    rows = [["measure", "range", *programs, "others", "meaning"], ["---"] * 7]
-    for measure in MEASURES.values():
-        low, high = (f"{bound:g}".replace("inf", "∞") for bound in measure.bounds)
-        elsewhere = [
-            ", ".join(f"`{name}`" for name in measure.names.get(program, {})) for program in programs
-        ]
-        others = [
-            f"`{name}` ({program})"
-            for program, names in measure.names.items()
-            if program not in programs
-            for name in names
-        ]
-        meaning = (measure.function.__doc__ or "").partition("\n")[0]
-        rows.append([f"`{measure.name}`", f"{low} … {high}", *elsewhere, ", ".join(others), meaning])
+    """List the families with what they are about and their measures."""
+    families = {}
+    for name, measure in MEASURES.items():
+        families.setdefault(inspect.getmodule(measure.function), []).append(f"`{name}`")
+    rows = [["family", "measures"], ["---"] * 2]
+    for module, names in families.items():
+        rows.append([inspect.getdoc(module).partition("\n")[0].rstrip("."), ", ".join(names)])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
@@ -124,7 +117,8 @@ def test_files_that_it_links_to_exist():
 
 
 def rewrite():
-    """Write outputs and the table of measures into the README."""
+    """Write outputs and the table of measures into the README, and MEASURES.md."""
+    DOCUMENT.write_text(document(), encoding="utf-8")
     text = README.read_text(encoding="utf-8")
     table = marked(text, "measures")
     text = f"{text[: table.start()]}{measures_table()}{text[table.end() :]}"

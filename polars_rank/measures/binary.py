@@ -28,6 +28,8 @@ from polars_rank.measures.rows import (
             "set_relative_P": {"denominator": "reachable"},
         },
         "ranx": {"precision": {}},
+        "mteb": {"precision_at_k": {}},
+        "torchmetrics": {"retrieval_precision": {}},
     },
 )
 def precision(
@@ -106,6 +108,8 @@ def precision(
         "trec_eval": {"recall_k": {}, "set_recall": {}},
         "ranx": {"recall": {}},
         "beir": {"R_cap": {"denominator": "min"}},
+        "mteb": {"recall_at_k": {}},
+        "torchmetrics": {"retrieval_recall": {}},
         "ragas": {"context_recall": {}},
     },
 )
@@ -265,6 +269,12 @@ def f_measure(
         "ir_measures": {"AP": {}, "MAP": {}},
         "trec_eval": {"map": {}, "map_cut_k": {}, "gm_map": {"aggregate": "geometric"}},
         "ranx": {"map": {}},
+        "mteb": {"map_at_k": {}},
+        "sklearn": {
+            "average_precision_score": {},
+            "label_ranking_average_precision_score": {"empty": 1.0},
+        },
+        "torchmetrics": {"retrieval_average_precision": {"denominator": "found"}},
         "ragas": {"context_precision": {"denominator": "found"}},
     },
 )
@@ -362,6 +372,7 @@ def average_precision(
         "ir_measures": {"Rprec": {}, "RPrec": {}},
         "trec_eval": {"Rprec": {}, "Rprec_mult_x": {}},
         "ranx": {"r-precision": {}, "r_precision": {}},
+        "torchmetrics": {"retrieval_r_precision": {}},
     },
 )
 def r_precision(
@@ -495,6 +506,8 @@ def set_average_precision(
         "ir_measures": {"Success": {}},
         "trec_eval": {"success_k": {}},
         "ranx": {"hit_rate": {}},
+        "mteb": {"hit_rate_at_k": {}},
+        "torchmetrics": {"retrieval_hit_rate": {}},
     },
 )
 def success(

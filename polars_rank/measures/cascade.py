@@ -22,6 +22,8 @@ from polars_rank.measures.rows import (
         "ir_measures": {"RR": {}, "MRR": {}},
         "trec_eval": {"recip_rank": {}},
         "ranx": {"mrr": {}},
+        "mteb": {"mrr_at_k": {}},
+        "torchmetrics": {"retrieval_reciprocal_rank": {}},
     },
 )
 def reciprocal_rank(

@@ -18,7 +18,10 @@ _JARVELIN = "doi:10.1145/582415.582418 (Järvelin and Kekäläinen 2002)"
 @measure(
     source=_JARVELIN,
     bounds=(0.0, float("inf")),
-    names={"trec_eval": {"dcg": {}}, "ranx": {"dcg": {}, "dcg_burges": {"gain": "exponential"}}},
+    names={
+        "trec_eval": {"dcg": {}},
+        "ranx": {"dcg": {}, "dcg_burges": {"gain": "exponential"}},
+    },
 )
 def dcg(
     rank: IntoColumn = "rank",
@@ -70,7 +73,7 @@ def dcg(
     """
     name = label("dcg", k=k, gain=gain)
     r = number(rank)
-    gains = _gains(number(relevance), gain)
+    gains = gains_of(number(relevance), gain)
     return _positive(pl.when(returned(r, k)).then(gains / (r + 1).log(2)).sum()).alias(name)
 
 
@@ -123,7 +126,7 @@ def ideal_dcg(
     4.7619
     """
     name = label("ideal_dcg", k=k, gain=gain)
-    return _best_first(_gains(number(relevance), gain), k).alias(name)
+    return best_first(gains_of(number(relevance), gain), k).alias(name)
 
 
 @measure(
@@ -132,6 +135,7 @@ def ideal_dcg(
         "ir_measures": {"nDCG": {}},
         "trec_eval": {"ndcg": {}, "ndcg_cut_k": {}},
         "ranx": {"ndcg": {}, "ndcg_burges": {"gain": "exponential"}},
+        "mteb": {"ndcg_at_k": {}},
     },
 )
 def ndcg(
@@ -190,24 +194,26 @@ def ndcg(
     0.525
     """
     name = label("ndcg", k=k, gain=gain, ideal=ideal, empty=empty)
-    r, gains = number(rank), _gains(number(relevance), gain)
+    r, gains = number(rank), gains_of(number(relevance), gain)
     reached = _positive(pl.when(returned(r, k)).then(gains / (r + 1).log(2)).sum())
     if ideal == "k":
         length = returned(r).sum() if k is None else pl.lit(k)
         best = gains.max().fill_null(0.0) * (1 / (pl.int_range(2, length + 2)).log(2)).sum()
     else:
-        best = _best_first(pl.when(returned(r)).then(gains) if ideal == "list" else gains, k)
+        best = best_first(pl.when(returned(r)).then(gains) if ideal == "list" else gains, k)
     return unless_empty(ratio(reached, best), count(gains.is_not_null()), empty).alias(name)
 
 
-def _gains(relevance: pl.Expr, gain: Gain | Gains) -> pl.Expr:
+def gains_of(relevance: pl.Expr, gain: Gain | Gains) -> pl.Expr:
+    """Gains of grades; null where there is none."""
     if isinstance(gain, Mapping):
         relevance = relevance.replace({float(grade): float(gained) for grade, gained in gain.items()})
     amount = pl.lit(2.0).pow(relevance) - 1 if gain == "exponential" else relevance
     return pl.when(relevant(relevance, 0) & (relevance != 0)).then(amount)
 
 
-def _best_first(gains: pl.Expr, k: int | None) -> pl.Expr:
+def best_first(gains: pl.Expr, k: int | None) -> pl.Expr:
+    """Sum the k highest gains, discounted."""
     # A list sorted once a group is far cheaper than an expression sorted a group.
     best = gains.drop_nulls().implode().list.sort(descending=True)
     best = best if k is None else best.list.head(k)

@@ -154,8 +154,9 @@ def unjudged_share(
     returned; a null, NaN or negative grade is unjudged. A place below the end of a short list is no
     hole. Nothing returned gives 0.
 
-    BEIR and MTEB call an item a hole only where no query at all judges it: grade the others first,
-    ``relevance=pl.col("relevance").max().over("item")`` in a ``with_columns`` over the whole table.
+    BEIR and MTEB call an item a hole only where no query at all judges it, which no group can tell. Their
+    ``Hole@k`` is that of the judged table after
+    ``with_columns(relevance=pl.when(pl.col("relevance").is_not_null().any().over("item")).then(1))``.
 
     Parameters
     ----------

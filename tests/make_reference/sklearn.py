@@ -22,7 +22,14 @@ FOLDER = Path(__file__).parent.parent / "conventions"
 
 
 def main() -> None:
-    values = []
+    values, tied = [], []
+    for each in json.loads((FOLDER / "tied.json").read_text(encoding="utf-8")):
+        scores, grades = [each["scores"]], [each["grades"]]
+        found = {name: ndcg_score(grades, scores, k=k) for name, k in (("nDCG", None), ("nDCG@3", 3))}
+        found["dcg@3"] = dcg_score(grades, scores, k=3)
+        tied += [
+            {"query": each["query"], "measure": name, "value": float(value)} for name, value in found.items()
+        ]
     for each in json.loads((FOLDER / "lists.json").read_text(encoding="utf-8")):
         scores, grades = [each["scores"]], [each["grades"]]
         relevant = [[int(grade > 0) for grade in each["grades"]]]
@@ -39,7 +46,7 @@ def main() -> None:
         values += [
             {"query": each["query"], "measure": name, "value": float(value)} for name, value in found.items()
         ]
-    told = {"program": f"scikit-learn {sklearn.__version__}", "values": values}
+    told = {"program": f"scikit-learn {sklearn.__version__}", "values": values, "tied": tied}
     (FOLDER / "sklearn.json").write_text(json.dumps(told) + "\n", encoding="utf-8")
 
 

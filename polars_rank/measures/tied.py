@@ -1,0 +1,157 @@
+"""Tied measures: items of equal score stand in every order at once, and the mean over these counts."""
+
+from typing import Literal
+
+import polars as pl
+
+from polars_rank.catalogue import IntoColumn, label, measure
+from polars_rank.measures.gain import best_first, gains_of
+from polars_rank.measures.rows import count, number, ratio, returned, unless_empty
+
+_MCSHERRY = "doi:10.1007/978-3-540-78646-7_38 (McSherry and Najork 2008)"
+
+
+@measure(
+    source=_MCSHERRY,
+    bounds=(0.0, float("inf")),
+    names={"sklearn": {"dcg_score": {}}},
+)
+def expected_dcg(
+    rank: IntoColumn = "rank",
+    score: IntoColumn = "score",
+    relevance: IntoColumn = "relevance",
+    *,
+    k: int | None = None,
+    gain: Literal["linear", "exponential"] = "linear",
+) -> pl.Expr:
+    r"""Expected DCG: its mean over all orders of items of equal score.
+
+    $\sum_t \bar g_t \sum_{rank \in t, rank \le k} 1 / \log_2(rank + 1)$ with t the items of one score and
+    $\bar g_t$ their mean gain.
+
+    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not returned; a
+    null, NaN or negative grade gains nothing, but its item takes its share of a tie. No rows give 0.
+
+    Parameters
+    ----------
+    rank
+        Number, 1 is the top.
+    score
+        Number: what is equal is tied. Null and NaN are tied with each other.
+    relevance
+        Grade: any number or Boolean.
+    k
+        Only ranks up to k count; None for the whole list.
+    gain
+        ``"linear"``: the grade itself; ``"exponential"``: 2^grade - 1 (Burges et al. 2005), in float.
+
+    Returns
+    -------
+    pl.Expr
+        Float64, one value a group. Range [0, inf), in units of gain.
+
+    Raises
+    ------
+    ValueError
+        If k is below 1 or not whole, or gain is no word of its list.
+
+    References
+    ----------
+    doi:10.1007/978-3-540-78646-7_38 (McSherry and Najork 2008)
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_rank as rank
+    >>> judged = pl.DataFrame({"rank": [1, 2, 3], "score": [9, 5, 5], "relevance": [1, 0, 2]})
+    >>> round(judged.select(rank.expected_dcg()).item(), 4)
+    2.1309
+    """
+    name = label("expected_dcg", k=k, gain=gain)
+    return _reached(number(rank), number(score), gains_of(number(relevance), gain), k).alias(name)
+
+
+@measure(
+    source=_MCSHERRY,
+    names={
+        "sklearn": {"ndcg_score": {"ideal": "list"}},
+        "torchmetrics": {"retrieval_normalized_dcg": {"ideal": "list"}},
+    },
+)
+def expected_ndcg(
+    rank: IntoColumn = "rank",
+    score: IntoColumn = "score",
+    relevance: IntoColumn = "relevance",
+    *,
+    k: int | None = None,
+    gain: Literal["linear", "exponential"] = "linear",
+    ideal: Literal["judged", "list"] = "judged",
+    empty: float | None = 0.0,
+) -> pl.Expr:
+    r"""Expected nDCG: its mean over all orders of items of equal score.
+
+    $\frac{1}{IDCG_k} \sum_t \bar g_t \sum_{rank \in t, rank \le k} 1 / \log_2(rank + 1)$ with t the items of
+    one score and $\bar g_t$ their mean gain.
+
+    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not returned: it
+    counts for the ideal only. A null, NaN or negative grade gains nothing, but its item takes its share of a
+    tie.
+
+    Parameters
+    ----------
+    rank
+        Number, 1 is the top.
+    score
+        Number: what is equal is tied. Null and NaN are tied with each other.
+    relevance
+        Grade: any number or Boolean.
+    k
+        Only ranks up to k count, and the ideal has k items; None for the whole list.
+    gain
+        ``"linear"``: the grade itself; ``"exponential"``: 2^grade - 1 (Burges et al. 2005), in float.
+    ideal
+        ``"judged"``: all judged items; ``"list"``: the returned ones.
+    empty
+        Value where no item has a gain; None for null.
+
+    Returns
+    -------
+    pl.Expr
+        Float64, one value a group. Range [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If k is below 1 or not whole, gain or ideal is no word of its list, or empty is no number.
+
+    References
+    ----------
+    doi:10.1007/978-3-540-78646-7_38 (McSherry and Najork 2008)
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_rank as rank
+    >>> judged = pl.DataFrame({"rank": [1, 2], "score": [5, 5], "relevance": [1, 0]})
+    >>> round(judged.select(rank.expected_ndcg()).item(), 4)
+    0.8155
+    """
+    name = label("expected_ndcg", k=k, gain=gain, ideal=ideal, empty=empty)
+    r, gains = number(rank), gains_of(number(relevance), gain)
+    best = best_first(pl.when(returned(r)).then(gains) if ideal == "list" else gains, k)
+    reached = _reached(r, number(score), gains, k)
+    return unless_empty(ratio(reached, best), count(gains.is_not_null()), empty).alias(name)
+
+
+def _reached(rank: pl.Expr, score: pl.Expr, gains: pl.Expr, k: int | None) -> pl.Expr:
+    """Share out the gains of a tie among its ranks, by sums up to the end of each tie."""
+    rows = returned(rank)
+    key = score.fill_nan(None).filter(rows)
+    weight = pl.when(returned(rank, k)).then(1 / (rank + 1).log(2)).otherwise(0.0)
+    in_order, row = key.sort(), pl.int_range(1, rows.sum() + 1)
+    ends = in_order.ne_missing(in_order.shift(-1)) | (row == rows.sum())
+    sums = [each.filter(rows).sort_by(key).cum_sum() for each in (gains.fill_null(0.0), weight)]
+    gained, weighed, size = (
+        total - total.shift(1, fill_value=0) for total in (each.filter(ends) for each in (*sums, row))
+    )
+    return (gained * weighed / size).sum().abs()
