@@ -515,6 +515,9 @@ def _naming(path: str, *, among: int) -> Iterator[None]:
 
 # Errors
 
+# What a user can mend, a package that is not installed among them; anything else is our fault, told in full.
+_TOLD = (CycloptsError, pl.exceptions.PolarsError, OSError, ValueError, TypeError, ModuleNotFoundError)
+
 
 def _fail(error: Exception) -> int:
     """Say what is wrong in one line, and give the exit code."""
@@ -544,6 +547,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         code = 130
-    except (CycloptsError, pl.exceptions.PolarsError, OSError, ValueError, TypeError) as error:
+    except _TOLD as error:
         code = _fail(error)
     sys.exit(code)

@@ -1,14 +1,13 @@
 """Pairs of systems over the queries they share: what every comparison starts from."""
 
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import polars as pl
 
 from polars_rank.catalogue import parse
-from polars_rank.errors import DataError, nearest, require_columns
+from polars_rank.errors import DataError, nearest, needs, require_columns
 from polars_rank.tables import unify_ids
 
 Missing = Literal["error", "zero", "drop"]
@@ -21,8 +20,8 @@ WilcoxonMethod = Literal["auto", "exact", "asymptotic"]
 
 OUTCOMES = ("wins", "ties", "losses")
 
-P = ParamSpec("P")
-R = TypeVar("R")
+needs_scipy = needs("statistics", "scipy", "scipy", "numpy")
+
 Name = TypeVar("Name", bound=str)
 
 
@@ -122,23 +121,6 @@ def check_sampling(level: float, samples: int, seed: int) -> None:
     for name, value, least in (("samples", samples, 1), ("seed", seed, 0)):
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
-
-
-def needs_scipy(function: Callable[P, R]) -> Callable[P, R]:
-    """Say how to get SciPy, should `function` import it in vain."""
-
-    @wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return function(*args, **kwargs)
-        except ModuleNotFoundError as error:
-            if (error.name or "").partition(".")[0] not in ("scipy", "numpy"):
-                raise
-            raise ModuleNotFoundError(
-                'statistics need SciPy: pip install "polars-rank[stats]"', name=error.name
-            ) from error
-
-    return call
 
 
 def plan(

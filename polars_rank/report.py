@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from html import escape
-from itertools import product
+from itertools import chain, count, islice, product
 from string import ascii_lowercase
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -13,7 +13,7 @@ import polars as pl
 
 from polars_rank.catalogue import parse
 from polars_rank.comparison import compare
-from polars_rank.errors import require_choice
+from polars_rank.errors import needs, require_choice
 from polars_rank.evaluation import summarize
 from polars_rank.pairing import Correction, Missing, Test, measure_columns
 from polars_rank.tables import Frame, as_lazy
@@ -37,6 +37,8 @@ _CORRECTION_NAMES = {
     "benjamini-yekutieli": "Benjamini-Yekutieli",
 }
 _COUNTS = "wins/ties/losses"
+_NO_VALUE = "-"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 
 
 def standings(
@@ -73,11 +75,14 @@ def standings(
     -------
     DataFrame
         One row a measure and system, in order of measures, then of the first measure's values, best
-        first: `measure`, `system`, `letter` (a for the best), `value`, `low`, `high`, `n`, `best` (Boolean:
-        nobody's value is better), `beats` (letters of the systems that it is significantly better than; a
-        baseline alone if there is one). With a baseline also `beaten` (Boolean: significantly worse),
-        `difference`, `difference_low`, `difference_high`, `p` (corrected), `wins`, `ties`, `losses`, all
-        null for the baseline itself. A win is a better value, where lower is better a lower one.
+        first: `measure`, `system`, `letter` (a for the best), `value`, `low`, `high`, `n`, `reason` (why one
+        of these is null), `best` (Boolean: nobody's value is better), `beats` (letters of the systems that it
+        is significantly better than, with blanks between them if there are more than 26; a baseline alone if
+        there is one). With a baseline also `beaten` (Boolean: significantly worse), `difference`,
+        `difference_low`, `difference_high`, `p` (corrected), `wins`, `ties`, `losses`, all null for the
+        baseline itself. A win is a better value, where lower is better a lower one.
+
+        With ``missing="zero"`` a query that a system lacks is 0 in its mean too.
 
     Raises
     ------
@@ -98,6 +103,8 @@ def standings(
     """
     table = as_lazy(per_query, "per_query").collect()
     names = measure_columns(table.schema, measures, [system, query])
+    if missing == "zero":
+        table = completed(table, names, zero=True, system=system, query=query)
     summary = summarize(table, by=[system], measures=names, interval=interval, level=level)
     compared = compare(
         table,
@@ -132,7 +139,7 @@ def standings(
         .join(order.select(baseline="system", letter="letter", _place="_place"), on="baseline")
         .sort("_place")
         .group_by("measure", "system", maintain_order=True)
-        .agg(pl.col("letter").str.join("").alias("beats"))
+        .agg(pl.col("letter").str.join("" if len(order) <= len(ascii_lowercase) else " ").alias("beats"))
     )
     table = (
         known.join(order, on="system")
@@ -144,7 +151,7 @@ def standings(
             beats=pl.col("beats").fill_null(""),
         )
     )
-    shown = ["measure", "system", "letter", "value", "low", "high", "n", "best", "beats"]
+    shown = ["measure", "system", "letter", "value", "low", "high", "n", "reason", "best", "beats"]
     if baseline is None:
         return table.select(shown)
     against = pairs.select(
@@ -171,9 +178,32 @@ def higher_is_better(measure: str) -> bool:
         return True
 
 
+def completed(
+    per_query: pl.DataFrame,
+    measures: Sequence[str],
+    by: Sequence[str] = (),
+    *,
+    zero: bool,
+    system: str = "system",
+    query: str = "query",
+) -> pl.DataFrame:
+    """Give every system a row for every query: null, or `zero` where another system has a value."""
+    place = [*by, query]
+    grid = per_query.select(place).unique().join(per_query.select(system).unique(), how="cross")
+    full = grid.join(per_query, on=[*place, system], how="left", nulls_equal=True)
+    if not zero:
+        return full
+    some = [pl.col(name).is_not_null().any().over(place) for name in measures]
+    return full.with_columns(
+        pl.when(known).then(pl.col(name).fill_null(0)).alias(name)
+        for name, known in zip(measures, some, strict=True)
+    )
+
+
 def _letters(number: int) -> list[str]:
-    double = ("".join(pair) for pair in product(ascii_lowercase, repeat=2))
-    return [*ascii_lowercase, *double][:number]
+    """Count a to z, then aa, ab and so on."""
+    words = chain.from_iterable(product(ascii_lowercase, repeat=length) for length in count(1))
+    return ["".join(word) for word in islice(words, number)]
 
 
 class _Cell(NamedTuple):
@@ -194,7 +224,7 @@ class _Board(NamedTuple):
     @property
     def header(self) -> list[str]:
         counts = [_COUNTS] if self.counted else []
-        return ["system", *(name for measure in self.measures for name in (measure, *counts))]
+        return ["system", *(name for measure in self.measures for name in (_name(measure), *counts))]
 
 
 def leaderboard(
@@ -287,8 +317,9 @@ def leaderboard(
         marks = f"↑ ↓: better or worse than {_name(baseline)}"
     corrected = "" if test == "tukey" else f", p values corrected by {_CORRECTION_NAMES[correction]}"
     notes = [
-        f"{_counted(numbers['n'])} queries. {means}",
+        f"{_counted(numbers['n'])}. {means}",
         f"{marks} at {_percent(1 - level)}, by {_TEST_NAMES[test]}{corrected}.",
+        *_shortcomings(numbers, missing),
     ]
     rows = [
         _row(list(part.iter_rows(named=True)), digits, lettered=baseline is None)
@@ -302,11 +333,25 @@ def leaderboard(
 
 def _counted(sizes: pl.Series) -> str:
     ordered = sizes.unique().sort().to_list()
-    return " to ".join(str(size) for size in dict.fromkeys([ordered[0], ordered[-1]]))
+    counts = " to ".join(str(size) for size in dict.fromkeys([ordered[0], ordered[-1]]))
+    return f"{counts} quer{'y' if counts == '1' else 'ies'}"
+
+
+def _shortcomings(numbers: pl.DataFrame, missing: Missing) -> list[str]:
+    """Say what a reader would otherwise take for granted: every value known, the same queries for all."""
+    said = []
+    if missing == "drop" and numbers["n"].n_unique() > 1:
+        said.append("Systems lack queries; two are compared by those that both have.")
+    if missing == "zero":
+        said.append("A query that a system lacks counts as 0.")
+    reasons = numbers.filter(pl.col("value").is_null())["reason"].unique(maintain_order=True)
+    return [*said, *(f"{_NO_VALUE}: {reason}." for reason in reasons)]
 
 
 def _name(system: Any) -> str:
-    return system.hex() if isinstance(system, bytes) else str(system)
+    """Write a name in one line; a control character would break the table, or steer a terminal."""
+    text = system.hex() if isinstance(system, bytes) else str(system)
+    return _CONTROL.sub(" ", text)
 
 
 def _percent(share: float) -> str:
@@ -321,7 +366,7 @@ def _row(measures: list[dict[str, Any]], digits: int, *, lettered: bool) -> list
         value, ends = row["value"], (row["low"], row["high"])
         cells.append(
             _Cell(
-                "-" if value is None else f"{value:.{digits}f}",
+                _NO_VALUE if value is None else f"{value:.{digits}f}",
                 "" if None in ends else "[" + ", ".join(f"{end:.{digits}f}" for end in ends) + "]",
                 row["beats"] if lettered else "↑" * bool(row["beats"]) + "↓" * bool(row["beaten"]),
                 row["best"],
@@ -334,10 +379,13 @@ def _row(measures: list[dict[str, Any]], digits: int, *, lettered: bool) -> list
 
 
 def _markdown(board: _Board) -> str:
-    def cell(c: _Cell) -> str:
+    def escaped(text: str) -> str:
         # A backslash keeps what Markdown would read as markup.
-        text = re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", c.text)
-        mark = f"<sup>{c.mark}</sup>" if c.mark.isalpha() else c.mark
+        return re.sub(r"([\\`*_{}\[\]<>#|~&$])", r"\\\1", text)
+
+    def cell(c: _Cell) -> str:
+        text = escaped(c.text)
+        mark = c.mark if c.mark in ("↑", "↓", "") else f"<sup>{c.mark}</sup>"
         return (f"**{text}**" if c.bold else text) + mark + (f" {c.interval}" if c.interval else "")
 
     lines = [
@@ -345,7 +393,7 @@ def _markdown(board: _Board) -> str:
         [":---", *["---:"] * (len(board.header) - 1)],
         *([cell(c) for c in row] for row in board.rows),
     ]
-    return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), "", *board.notes])
+    return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), "", *map(escaped, board.notes)])
 
 
 _LATEX = {
@@ -358,6 +406,9 @@ _LATEX = {
     "↑": r"$\uparrow$",
     "↓": r"$\downarrow$",
     **{character: f"\\{character}" for character in "&%$#_{}"},
+    # After the end of a row these two would be read as its options.
+    **{character: f"{{{character}}}" for character in "[*"},
+    "`": r"\textasciigrave{}",
 }
 
 
@@ -387,6 +438,7 @@ def _latex(board: _Board) -> str:
     )
 
 
+@needs("tables of HTML", "great-tables", "great_tables")
 def _html(board: _Board) -> str:
     import great_tables as gt  # noqa: PLC0415 - an extra; half a second
 

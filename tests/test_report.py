@@ -132,11 +132,11 @@ def test_names_are_escaped_in_every_format(per_query):
     table = hostile(per_query)
     options = {"baseline": HOSTILE, "measures": ["nDCG@10", "a_b<i>"]}
     markdown = leaderboard(table, **options).splitlines()
-    assert r"| \</script\>\<b\>&\|\_\*$\\ |" in markdown[2]
+    assert r"| \</script\>\<b\>\&\|\_\*\$\\ |" in markdown[2]
     assert len({len(re.findall(r"(?<!\\)\|", line)) for line in markdown[:5]}) == 1
     latex = leaderboard(table, **options, format="latex")
     assert (
-        r"\textless{}/script\textgreater{}\textless{}b\textgreater{}\&\textbar{}\_*\$\textbackslash{}"
+        r"\textless{}/script\textgreater{}\textless{}b\textgreater{}\&\textbar{}\_{*}\$\textbackslash{}"
         in latex
     )
     page = leaderboard(table, **options, format="html")
@@ -146,6 +146,80 @@ def test_names_are_escaped_in_every_format(per_query):
     plain = leaderboard(table, **options, format="terminal")
     assert HOSTILE in plain
     assert "\x1b" not in plain
+
+
+@pytest.mark.parametrize(
+    "name", ["new\nline", "a\r\n\r\nb", "\x1b[31mred", "par\u2029agraph", "\u202ereversed"]
+)
+def test_a_name_stays_in_its_line(per_query, name):
+    table = per_query.with_columns(pl.col("system").replace("bm25", name))
+    for form in ("markdown", "latex", "terminal"):
+        plain = leaderboard(per_query, "bm25", format=form, measures="AP")
+        text = leaderboard(table, name, format=form, measures="AP")
+        assert len(text.splitlines()) == len(plain.splitlines())
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u2028\u2029\u202e]", text)
+    notes = leaderboard(table, name, format="latex").splitlines()[-2:]
+    assert all(note.startswith("% ") for note in notes)
+
+
+def test_notes_are_escaped_too(per_query):
+    note = leaderboard(hostile(per_query), HOSTILE, measures="nDCG@10").splitlines()[-1]
+    assert r"better or worse than \</script\>\<b\>\&\|\_\*\$\\ at 5 %" in note
+
+
+@pytest.mark.parametrize("name", ["[0]", "*best"])
+def test_a_latex_row_may_begin_with_what_looks_like_an_option(per_query, name):
+    table = per_query.with_columns(pl.col("system").replace("char-tfidf", name))
+    latex = leaderboard(table, format="latex", measures="AP").splitlines()
+    assert latex[6].startswith("{" + name[0] + "}")
+
+
+def test_of_many_systems_each_has_letters_of_its_own():
+    systems = [f"s{place:03}" for place in range(710)]
+    table = pl.DataFrame(
+        {
+            "query": [0, 1, 2] * 710,
+            "system": [name for name in systems for _ in range(3)],
+            "AP": [710 - place + query * place / 1e4 for place in range(710) for query in range(3)],
+        }
+    )
+    letters = standings(table, "s000")["letter"].to_list()
+    assert [letters[place] for place in (0, 25, 26, 27, 701, 702, 709)] == [
+        *("a", "z", "aa", "ab", "zz", "aaa", "aah")
+    ]
+    assert len(set(letters)) == 710
+    few = table.filter(pl.col("system") < "s030")
+    beats = standings(few, test="t", correction="benjamini-hochberg").row(0, named=True)["beats"]
+    assert beats.split() == letters[1:30]
+
+
+def lacking(per_query):
+    """Take ten queries from one system."""
+    some = per_query["query"].unique().sort().head(10).to_list()
+    return per_query.filter(~((pl.col("system") == "char-tfidf") & pl.col("query").is_in(some)))
+
+
+def test_a_query_that_counts_as_zero_does_so_in_the_mean_too(per_query):
+    table = standings(lacking(per_query), "bm25", missing="zero")
+    row = table.filter(system="char-tfidf", measure="AP").row(0, named=True)
+    values = lacking(per_query).filter(system="char-tfidf")["AP"]
+    assert row["n"] == 261 == row["wins"] + row["ties"] + row["losses"]
+    assert row["value"] == pytest.approx(values.sum() / 261, abs=1e-12)
+    best = table.filter(system="bm25", measure="AP")["value"].item()
+    assert row["difference"] == pytest.approx(row["value"] - best, abs=1e-12)
+    zero = leaderboard(lacking(per_query), missing="zero").splitlines()
+    assert zero[-3].startswith("261 queries.")
+    assert zero[-1] == "A query that a system lacks counts as 0."
+    drop = leaderboard(lacking(per_query), missing="drop").splitlines()
+    assert drop[-3].startswith("251 to 261 queries.")
+    assert drop[-1] == "Systems lack queries; two are compared by those that both have."
+
+
+def test_a_value_that_is_none_is_explained():
+    table = pl.DataFrame({"query": [1, 2] * 2, "system": list("xxyy"), "AP": [0.5, float("nan"), 0.5, 1.0]})
+    lines = leaderboard(table).splitlines()
+    assert lines[3] == "| x<sup>b</sup> | - |"
+    assert lines[-1] == "-: 1 of 2 values are NaN or infinite."
 
 
 def test_latex_is_a_whole_table(per_query):
@@ -418,13 +492,25 @@ def test_page_has_no_nan(judged):
     [
         ({"baseline": "bm52"}, ValueError, "baseline 'bm52' is no system of judged (did you mean 'bm25'?)"),
         ({"by": ["kinds"]}, DataError, "judged has no column 'kinds' (did you mean 'kind'?)"),
-        ({"by": ["query"]}, DataError, "by makes 262 slices"),
+        ({"by": ["kind"]}, DataError, "by makes 3 slices"),
+        ({"by": ["query"]}, ValueError, "by='query' can't slice the page"),
+        ({"measures": []}, ValueError, "measures is empty; name one or more"),
         ({"queries": pl.DataFrame({"query": ["k001"]})}, DataError, "queries has no column 'text'"),
+        (
+            {"queries": pl.DataFrame({"query": ["k001"] * 2, "text": ["a", "b"]})},
+            DataError,
+            "queries has two rows of query 'k001'",
+        ),
+        (
+            {"items": pl.DataFrame({"item": [1], "text": ["a"]})},
+            DataError,
+            "judged.item is String, items.item is Int64",
+        ),
         ({"measures": ["nDGC@10"]}, ValueError, "did you mean"),
     ],
 )
 def test_what_a_page_cannot_hold_is_refused(judged, monkeypatch, options, error, told):
-    monkeypatch.setattr(page_module, "MOST_SLICES", 200)
+    monkeypatch.setattr(page_module, "MOST_SLICES", 2)
     with pytest.raises(error, match=re.escape(told)):
         page(judged, **{"measures": ["RR"], **options})
 

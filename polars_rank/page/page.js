@@ -301,7 +301,8 @@ function drawLines(id, described, xs, lines, xLabel, logarithmic) {
   chart.append(...labelled.map((tick) => drawn("text", { class: "tick", x: x(place(tick)), y: bottom + 16, "text-anchor": "middle" }, String(tick))));
   chart.append(drawn("text", { class: "tick", x: (SIZE.left + right) / 2, y: SIZE.height - 3, "text-anchor": "middle" }, xLabel));
   const kind = (s) => (s === baseline ? "base" : s === state.system ? "chosen" : "other");
-  const order = lines.map((_, s) => s).sort((a, b) => (kind(b) === "other") - (kind(a) === "other") || (a === state.system) - (b === state.system));
+  // A system without a query here has no line.
+  const order = lines.map((_, s) => s).filter((s) => known(lines[s][0])).sort((a, b) => (kind(b) === "other") - (kind(a) === "other") || (a === state.system) - (b === state.system));
   for (const s of order) {
     const points = lines[s].map((v, i) => [x(place(xs[i])), y(v)]);
     chart.append(drawn("polyline", { class: `line line-${kind(s)}`, points: points.map((p) => p.join(",")).join(" ") }, drawn("title", {}, systems[s])));
@@ -481,6 +482,11 @@ function tell() {
     "Means with t intervals. Differences from the baseline are paired by query; p is of the paired t test, corrected by Holm " +
     "for the systems (and, in a slice, for all slices of the same attributes). ↑ ↓: significant at 5 %. " +
     "The systems' names choose what the charts and the queries compare.";
+  if (data.missing) {
+    byId("board-note").textContent += data.missing === "zero"
+      ? " A query that a system lacks counts as 0."
+      : " Some systems lack queries: two are compared by those that both have.";
+  }
   byId("queries-note").textContent =
     (all < ids.length
       ? `Rankings are on this page for ${all} of ${ids.length.toLocaleString("en")} queries: those where a system differs most from the baseline in ${measures[0].name}. `
