@@ -8,7 +8,7 @@ import polars as pl
 
 from polars_rank.catalogue import parse
 from polars_rank.errors import DataError, nearest, needs, require_columns
-from polars_rank.tables import unify_ids
+from polars_rank.tables import named_apart, unify_ids
 
 Missing = Literal["error", "zero", "drop"]
 Test = Literal["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey"]
@@ -100,6 +100,8 @@ def measure_columns(
             f"its columns are {schema.names()}"
         )
     for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"measures names {name!r} twice; once will do")
         if name in others or not (schema[name].is_numeric() or schema[name] in (pl.Boolean, pl.Null)):
             raise DataError(f"per_query.{name} has type {schema[name]} and can't be a measure; cast it first")
     return names
@@ -133,7 +135,10 @@ def plan(
     query: str,
     missing: Missing,
 ) -> tuple[pl.LazyFrame, Design]:
-    """Check the columns of a per-query table, and cast its ids so that they join and sort by value."""
+    """Check the columns of a per-query table, and cast its ids so that they join and sort by value.
+
+    Slicing columns are named apart; `named_back` undoes that.
+    """
     groups = as_list(by)
     schema = per_query.collect_schema()
     require_columns(schema.names(), [query, system, *groups], "per_query")
@@ -142,9 +147,11 @@ def plan(
         if name in reserved:
             raise ValueError(f"by={name!r} can't slice a comparison: that column has a part in it already")
     names = measure_columns(schema, measures, [query, system, *groups])
-    design = Design(names, groups, system, query, baseline, missing)
+    apart = named_apart(groups)
+    design = Design(names, list(apart.values()), system, query, baseline, missing)
     table = unify_ids({"per_query": per_query}, [query, system])["per_query"]
-    return table.select(query, system, *groups, *names), design
+    sliced = [pl.col(name).alias(other) for name, other in apart.items()]
+    return table.select(query, system, *sliced, *names), design
 
 
 def values(per_query: pl.DataFrame, design: Design) -> pl.DataFrame:
