@@ -196,6 +196,29 @@ test("what looks like markup stays text", async () => {
   await close();
 });
 
+test("a system that lacks the queries of a slice has no value there, and the others keep theirs", async () => {
+  const wanted = JSON.parse(readFileSync(`${PAGES}/lacking.json`, "utf-8"));
+  const { page, close } = await opened("lacking");
+  assert.match(await page.textContent("#board-note"), /Some systems lack queries/);
+  for (const half of ["first", "second"]) {
+    await page.getByLabel("half").selectOption(half);
+    const rows = await board(page);
+    assert.equal(rows.length, 7);
+    for (const { system, mean, outcomes } of rows) {
+      const value = wanted[half][system];
+      if (value === undefined) assert.deepEqual([mean, outcomes], ["–", "0 / 0 / 0"]);
+      else assert.ok(Math.abs(plain(mean) - value) <= 0.00051, `${system}: ${mean} is not ${value}`);
+    }
+    const lines = await page.locator("#cutoffs polyline title").allTextContents();
+    assert.deepEqual(lines.sort(), Object.keys(wanted[half]).sort());
+    assert.equal(rows.at(-1).system === "s3", half === "first");
+  }
+  await page.getByLabel("half").selectOption("first");
+  await page.locator("#board").getByRole("button", { name: "s3" }).click();
+  assert.match(await page.textContent("#differences"), /No query here/);
+  await close();
+});
+
 test("a page without attributes and texts, of integer ids", async () => {
   const { page, close } = await opened("plain");
   assert.equal(await page.locator("#controls select").count(), 2);
@@ -207,7 +230,7 @@ test("a page without attributes and texts, of integer ids", async () => {
 });
 
 for (const colorScheme of ["light", "dark"]) {
-  for (const name of ["example", "hostile", "plain"]) {
+  for (const name of ["example", "hostile", "plain", "lacking"]) {
     test(`axe finds nothing serious: ${name}, ${colorScheme}`, async () => {
       const { page, close } = await opened(name, { colorScheme });
       await page.locator("#queries .open").first().click();
