@@ -10,11 +10,11 @@ import polars as pl
 from polars_rank.catalogue import parse
 from polars_rank.comparison import compare
 from polars_rank.differences import gains
-from polars_rank.errors import require_columns
+from polars_rank.errors import needs, require_columns
 from polars_rank.evaluation import evaluate, summarize
 from polars_rank.intervals import SummaryInterval
 from polars_rank.measures.rows import number, relevant, returned
-from polars_rank.pairing import as_list, measure_columns
+from polars_rank.pairing import Missing, as_list, measure_columns
 from polars_rank.report import higher_is_better
 from polars_rank.tables import Frame, as_lazy, like
 
@@ -25,6 +25,8 @@ FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
 CUTOFFS = (1, 3, 5, 10, 20, 50, 100)
 MOST_BARS = 1000
+
+_needs_altair = needs("charts", "altair", "altair")
 
 _GAINED, _LOST, _INK, _FAINT = "#1f6fb2", "#c4561a", "#2b2f36", "#8a919c"
 RECALL_LEVELS = [f"{tenths / 10}" for tenths in range(11)]
@@ -179,16 +181,20 @@ def by_cutoff(
     return like(judged, means.sort(*slices, "k"))
 
 
+@_needs_altair
 def systems_chart(
     per_query: Frame, measures: str | Sequence[str] | None = None, *, interval: SummaryInterval = "t"
 ) -> alt.FacetChart:
-    """Draw each system's mean with its interval, a panel a measure; the first measure orders the systems."""
+    """Draw each system's mean with its interval, a panel a measure; the best by the first measure on top."""
     import altair as alt  # noqa: PLC0415 - an extra; a second
 
     table = as_lazy(per_query, "per_query").collect()
     names = measure_columns(table.schema, measures, ["system", "query"])
     summary = summarize(table, by="system", measures=names, interval=interval).pipe(_text, "system")
-    order = summary.filter(measure=names[0]).sort("value", descending=True)["system"].to_list()
+    best_first = summary.filter(measure=names[0]).sort(
+        "value", "system", descending=[higher_is_better(names[0]), False], nulls_last=True
+    )
+    order = best_first["system"].to_list()
     base = alt.Chart(width=230, height=alt.Step(24)).encode(
         y=alt.Y(field="system", type="nominal", sort=order, title=None),
     )
@@ -210,6 +216,7 @@ def systems_chart(
     return _styled(apart)
 
 
+@_needs_altair
 def differences_chart(per_query: Frame, baseline: object, system: object, measure: str) -> alt.LayerChart:
     """Draw the difference of each query, the largest gain first: how many gain, how many lose, how much.
 
@@ -253,12 +260,14 @@ def differences_chart(per_query: Frame, baseline: object, system: object, measur
     return _styled(alt.LayerChart(layer=[marks, line], title=title))
 
 
+@_needs_altair
 def precision_recall_chart(judged: Frame, *, min_relevance: float = 1) -> alt.LayerChart:
     """Draw interpolated precision against recall, a curve a system."""
     curves = precision_recall(as_lazy(judged, "judged"), min_relevance=min_relevance).collect()
     return _lines(curves, ("recall", "recall", {}), ("precision", "interpolated precision"))
 
 
+@_needs_altair
 def cutoffs_chart(judged: Frame, measure: str = "nDCG", cutoffs: Sequence[int] = CUTOFFS) -> alt.LayerChart:
     """Draw a measure against its cutoff, a line a system."""
     means = by_cutoff(as_lazy(judged, "judged"), measure, cutoffs).collect()
@@ -266,18 +275,25 @@ def cutoffs_chart(judged: Frame, measure: str = "nDCG", cutoffs: Sequence[int] =
     return _lines(means, ("k", "cutoff k", ticks), ("value", f"{measure}@k"))
 
 
+@_needs_altair
 def slices_chart(
     per_query: Frame,
     baseline: object,
     measure: str,
     *,
     by: str | Sequence[str],
+    missing: Missing = "error",
 ) -> alt.FacetChart:
-    """Draw each system's difference from the baseline with its interval, a small panel a slice."""
+    """Draw each system's difference from the baseline with its interval, a small panel a slice.
+
+    `missing` is what a query that a system lacks does, as in `compare`.
+    """
     import altair as alt  # noqa: PLC0415
 
     slices: list[str] = as_list(by)
-    compared = compare(as_lazy(per_query, "per_query"), baseline, by=slices, measures=measure).collect()
+    compared = compare(
+        as_lazy(per_query, "per_query"), baseline, by=slices, measures=measure, missing=missing
+    ).collect()
     parts = [pl.col(name).cast(pl.String).fill_null("none") for name in slices]
     table = compared.pipe(_text, "system").with_columns(
         slice=pl.format("{} ({} queries)", pl.concat_str(parts, separator=", "), "n")
@@ -295,7 +311,8 @@ def slices_chart(
     layers = alt.layer(
         zero,
         base.mark_rule(size=2).encode(
-            x=alt.X(field="low", type="quantitative", title=None), x2=alt.X2(field="high")
+            x=alt.X(field="low", type="quantitative", title=None, axis=alt.Axis(tickCount=5)),
+            x2=alt.X2(field="high"),
         ),
         base.mark_point(filled=True, size=50, opacity=1).encode(
             x=alt.X(field="difference", type="quantitative")

@@ -13,6 +13,7 @@ from cyclopts import App, CycloptsError, Parameter
 
 import polars_rank as rank
 from polars_rank import scanning
+from polars_rank.board_formats import Format as BoardFormat
 from polars_rank.catalogue import parse, programs
 from polars_rank.conventions import convention_of
 from polars_rank.formats import Format, replace_file
@@ -28,7 +29,6 @@ from polars_rank.notes import (
 from polars_rank.pairing import Missing
 from polars_rank.printing import TextFormat, as_text
 from polars_rank.ranking import OrderBy, Ties
-from polars_rank.report import Format as BoardFormat
 from polars_rank.run_files import RunFile, loaded, read_runs
 from polars_rank.shell_arguments import (
     JUDGING,
@@ -303,8 +303,8 @@ def compare_runs(
     measure
         A measure, such as nDCG@10; may be repeated, the first orders the systems. Default: nDCG@10, AP, RR.
     by
-        Column of the query texts, or of the runs, that describes the query: the page slices by it; may be
-        repeated.
+        Column of the query texts, or of the runs, that describes the query: a second table has its slices,
+        and the page picks them; may be repeated.
     html
         File to write a page to: one file that opens without network.
     query_texts
@@ -326,7 +326,10 @@ def compare_runs(
     names = _measures(measure or ("nDCG@10", "AP", "RR"), None)
     grades, files = _example(qrels) if example else _tables(qrels, runs, reading)
     if judging.keys:
-        raise ValueError("compare pairs systems query by query and takes no --keys; --by slices")
+        raise ValueError(
+            "compare pairs systems query by query and takes no --keys; compare one day (or the like) at a "
+            "time, or slice by what describes queries: --by"
+        )
     texts, items = (
         read_descriptions(path, key, grades) if path else None
         for key, path in (("query", query_texts), ("item", item_texts))
@@ -336,12 +339,15 @@ def compare_runs(
     slices = list(dict.fromkeys(by or []))
     judged, said = judged_files(files, grades, slices, texts, judging.options())
     _say(said)
-    per_query = rank.evaluate(judged, names)
+    per_query = rank.evaluate(judged, names, by=slices)
     missing: Missing = "drop" if judging.queries in ("both", "run") else "error"
-    table = leaderboard(per_query, baseline, measures=names, format=format, missing=missing)
-    if html:
+    tables = [
+        leaderboard(per_query, baseline, by=part, measures=names, format=format, missing=missing)
+        for part in ([[], slices] if slices else [[]])
+    ]
+    if html is not None:
         _write(page(judged, names, baseline, by=slices, queries=texts, items=items, missing=missing), html)
-    _write(table + "\n", output)
+    _write("\n\n".join(tables) + "\n", output)
 
 
 @app.command(name="list")
@@ -515,6 +521,9 @@ def _naming(path: str, *, among: int) -> Iterator[None]:
 
 # Errors
 
+# What a user can mend, a package that is not installed among them; anything else is our fault, told in full.
+_TOLD = (CycloptsError, pl.exceptions.PolarsError, OSError, ValueError, TypeError, ModuleNotFoundError)
+
 
 def _fail(error: Exception) -> int:
     """Say what is wrong in one line, and give the exit code."""
@@ -544,6 +553,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         code = 130
-    except (CycloptsError, pl.exceptions.PolarsError, OSError, ValueError, TypeError) as error:
+    except _TOLD as error:
         code = _fail(error)
     sys.exit(code)

@@ -28,6 +28,8 @@ def judged_files(
 
     Attributes come from the table that describes the queries, those that it lacks from the runs.
     """
+    for name in {"query", "system", "item", "rank", "score", "relevance"}.intersection(by):
+        raise ValueError(f"by={name!r} describes no query, and can't slice a comparison")
     about = None
     if described is not None:
         about = described.select("query", *(name for name in by if name in described.columns))
@@ -35,6 +37,13 @@ def judged_files(
     facts, said, parts = [], [], []
     for file in files:
         run: Any = loaded(file.rows)
+        columns = run.collect_schema().names()
+        for name in of_run:
+            if name not in columns:
+                raise DataError(
+                    f"{file.path} has no column {name!r} to slice by, nor has a file of --query-texts; "
+                    f"its columns are {columns}"
+                )
         facts.append(run_facts(run, grades))
         said += strangers(facts[-1], run, grades)
         judged = judge(run, grades, **{**options, "attributes": of_run}).lazy()
@@ -45,7 +54,11 @@ def judged_files(
     said += query_notes(
         pl.concat(facts).sort("system"), grades["query"].n_unique(), options.get("queries", "qrels")
     )
-    return pl.concat(parts, how="vertical_relaxed"), said
+    table = pl.concat(parts, how="vertical_relaxed")
+    systems = table["system"].unique().to_list()
+    if len(systems) < 2:
+        raise DataError(f"the runs hold one system, {', '.join(systems)}; a comparison takes two")
+    return table, said
 
 
 def read_descriptions(path: str, key: str, grades: pl.DataFrame) -> pl.DataFrame:

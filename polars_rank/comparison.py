@@ -24,7 +24,7 @@ from polars_rank.pairing import (
     paired,
     plan,
 )
-from polars_rank.tables import as_lazy, like
+from polars_rank.tables import as_lazy, like, named_back
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
@@ -177,7 +177,7 @@ def compare(
     schema = _schema(design.key_schema(table.collect_schema()), options)
     # One step over the whole table: tests and resamples need all of it, and it is small.
     compared = partial(_compare, design=design, options=options, columns=list(schema))
-    return like(per_query, table.map_batches(compared, schema=schema))
+    return like(per_query, named_back(table.map_batches(compared, schema=schema)))
 
 
 def _schema(keys: dict[str, pl.DataType], options: Options) -> dict[str, pl.DataType]:

@@ -200,6 +200,8 @@ def gains(
     rows = as_lazy(per_query, "per_query")
     carried: list[str] = as_list(by)
     require_columns(rows.collect_schema().names(), [query, system, measure, *carried], "per_query")
+    for name in {query, "value_a", "value_b", "gain", "_system", "_value"}.intersection(carried):
+        raise ValueError(f"by={name!r} is what a column of the result is called; rename it first")
     place: list[str] = [query, *carried]
     rows = rows.select(*place, pl.col(system).alias("_system"), number(measure).alias("_value"))
     rows = rows.map_batches(_refusing_unknown(a, b, place), validate_output_schema=False)

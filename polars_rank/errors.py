@@ -1,7 +1,12 @@
 """What is refused, and how it is said: the argument, the value, the way out."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class DataError(ValueError):
@@ -29,3 +34,22 @@ def require_columns(columns: Iterable[str], wanted: Iterable[str], table: str) -
     for name in wanted:
         if name not in have:
             raise DataError(f"{table} has no column {name!r}{nearest(name, have)}; its columns are {have}")
+
+
+def needs(purpose: str, package: str, *modules: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Say how to get a package, should the decorated function import one of its modules in vain."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                return function(*args, **kwargs)
+            except ModuleNotFoundError as error:
+                if (error.name or "").partition(".")[0] not in modules:
+                    raise
+                message = f"{purpose} need {package}: pip install {package}"
+                raise ModuleNotFoundError(message, name=error.name) from error
+
+        return call
+
+    return decorate

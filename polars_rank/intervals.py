@@ -10,6 +10,7 @@ import polars as pl
 from polars_rank.catalogue import Aggregate
 from polars_rank.errors import DataError, require_choice, require_columns
 from polars_rank.pairing import as_list, check_sampling, needs_scipy
+from polars_rank.tables import named_apart, named_back, own_name
 
 SummaryInterval = Literal["t", "bootstrap", "basic", "bca", "wilson"]
 
@@ -113,9 +114,10 @@ def summary_statistics(
     │ null   ┆ locale     ┆ 0.666667 ┆ 3   │
     └────────┴────────────┴──────────┴─────┘
     """
-    slices, measures = as_list(by), list(aggregates)
+    apart, measures = named_apart(as_list(by)), list(aggregates)
+    slices = list(apart.values())
     schema = per_query.collect_schema()
-    require_columns(schema.names(), [*slices, *measures, *as_list(weight)], "per_query")
+    require_columns(schema.names(), [*apart, *measures, *as_list(weight)], "per_query")
     check_sampling(level, samples, seed)
     if interval is not None:
         require_choice("interval", interval, get_args(SummaryInterval))
@@ -125,7 +127,11 @@ def summary_statistics(
         )
 
     weights = pl.lit(1.0) if weight is None else pl.col(weight).cast(pl.Float64)
-    rows = per_query.select(*slices, pl.col(measures).cast(pl.Float64), weights.alias("_weight"))
+    rows = per_query.select(
+        *(pl.col(name).alias(other) for name, other in apart.items()),
+        pl.col(measures).cast(pl.Float64),
+        weights.alias("_weight"),
+    )
     if weight is not None:
         rows = rows.map_batches(partial(_refuse_weights, weight=weight), schema=rows.collect_schema())
     long = rows.unpivot(measures, index=[*slices, "_weight"], variable_name="measure", value_name="_value")
@@ -139,14 +145,15 @@ def summary_statistics(
         .alias("_term"),
         pl.when(_kind="sum").then(1.0).otherwise("_weight").alias("_weight"),
     )
-    sums = pl.concat([_sums(long, kept, slices, interval) for kept in _roll_up(slices, totals, keys)])
+    levels = _roll_up(slices, totals, [apart[name] for name in keys if name in apart])
+    sums = pl.concat([_sums(long, kept, slices, interval) for kept in levels])
     if interval is not None:
         options = _Options(interval, level, samples, seed, weight is not None)
         ends = {"_low": pl.Float64(), "_high": pl.Float64()}
         sums = sums.map_batches(
             partial(_with_ends, options=options), schema={**sums.collect_schema(), **ends}
         )
-    return _finished(sums, slices, totals, interval)
+    return named_back(_finished(sums, slices, totals, interval))
 
 
 def _kinds(aggregates: Mapping[str, Aggregate]) -> pl.LazyFrame:
@@ -194,7 +201,7 @@ def _sums(long: pl.LazyFrame, kept: list[str], slices: list[str], interval: str 
         )
         .with_columns(
             *(pl.lit(None, dtype=schema[name]).alias(name) for name in dropped),
-            pl.lit(", ".join(dropped) or None, dtype=pl.String).alias("total_over"),
+            pl.lit(", ".join(map(own_name, dropped)) or None, dtype=pl.String).alias("total_over"),
             pl.lit(len(dropped)).alias("_level"),
         )
         .select(*slices, pl.exclude(slices))

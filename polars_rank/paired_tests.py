@@ -15,6 +15,7 @@ from polars_rank.resampling import (
     Array,
     Places,
     on_grid,
+    product,
     random_counts,
     random_orders,
     random_signs,
@@ -132,7 +133,7 @@ def _flipped(
     for signs in blocks:
         drawn += len(signs)
         for part in row_slices(len(rows), len(signs)):
-            sums = rows[part] @ signs.T
+            sums = product(rows[part], signs)
             extreme = np.abs(sums) if sign == 0 else sign * sums
             hits[part] += (extreme >= bound[part]).sum(axis=1)
     return (hits + observed) / (drawn + observed)
@@ -148,8 +149,8 @@ def bootstrap_test(differences: Array, alternative: Alternative, samples: int, s
     hits = np.zeros(len(differences))
     for counts in random_counts(size, samples, seed):
         for part in row_slices(len(hits), len(counts)):
-            sums = grid[part] @ counts.T * unit[part]
-            drawn = _student(sums, squares[part] @ counts.T * square_unit[part], size)
+            sums = product(grid[part], counts) * unit[part]
+            drawn = _student(sums, product(squares[part], counts) * square_unit[part], size)
             extreme = {
                 "two-sided": np.abs(drawn) >= np.abs(t[part]),
                 "less": drawn <= t[part],

@@ -1,15 +1,14 @@
 """Pairs of systems over the queries they share: what every comparison starts from."""
 
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import polars as pl
 
 from polars_rank.catalogue import parse
-from polars_rank.errors import DataError, nearest, require_columns
-from polars_rank.tables import unify_ids
+from polars_rank.errors import DataError, nearest, needs, require_columns
+from polars_rank.tables import named_apart, unify_ids
 
 Missing = Literal["error", "zero", "drop"]
 Test = Literal["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey"]
@@ -21,8 +20,8 @@ WilcoxonMethod = Literal["auto", "exact", "asymptotic"]
 
 OUTCOMES = ("wins", "ties", "losses")
 
-P = ParamSpec("P")
-R = TypeVar("R")
+needs_scipy = needs("statistics", "scipy", "scipy", "numpy")
+
 Name = TypeVar("Name", bound=str)
 
 
@@ -101,6 +100,8 @@ def measure_columns(
             f"its columns are {schema.names()}"
         )
     for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"measures names {name!r} twice; once will do")
         if name in others or not (schema[name].is_numeric() or schema[name] in (pl.Boolean, pl.Null)):
             raise DataError(f"per_query.{name} has type {schema[name]} and can't be a measure; cast it first")
     return names
@@ -124,23 +125,6 @@ def check_sampling(level: float, samples: int, seed: int) -> None:
             raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
 
 
-def needs_scipy(function: Callable[P, R]) -> Callable[P, R]:
-    """Say how to get SciPy, should `function` import it in vain."""
-
-    @wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return function(*args, **kwargs)
-        except ModuleNotFoundError as error:
-            if (error.name or "").partition(".")[0] not in ("scipy", "numpy"):
-                raise
-            raise ModuleNotFoundError(
-                'statistics need SciPy: pip install "polars-rank[stats]"', name=error.name
-            ) from error
-
-    return call
-
-
 def plan(
     per_query: pl.LazyFrame,
     *,
@@ -151,7 +135,10 @@ def plan(
     query: str,
     missing: Missing,
 ) -> tuple[pl.LazyFrame, Design]:
-    """Check the columns of a per-query table, and cast its ids so that they join and sort by value."""
+    """Check the columns of a per-query table, and cast its ids so that they join and sort by value.
+
+    Slicing columns are named apart; `named_back` undoes that.
+    """
     groups = as_list(by)
     schema = per_query.collect_schema()
     require_columns(schema.names(), [query, system, *groups], "per_query")
@@ -160,9 +147,11 @@ def plan(
         if name in reserved:
             raise ValueError(f"by={name!r} can't slice a comparison: that column has a part in it already")
     names = measure_columns(schema, measures, [query, system, *groups])
-    design = Design(names, groups, system, query, baseline, missing)
+    apart = named_apart(groups)
+    design = Design(names, list(apart.values()), system, query, baseline, missing)
     table = unify_ids({"per_query": per_query}, [query, system])["per_query"]
-    return table.select(query, system, *groups, *names), design
+    sliced = [pl.col(name).alias(other) for name, other in apart.items()]
+    return table.select(query, system, *sliced, *names), design
 
 
 def values(per_query: pl.DataFrame, design: Design) -> pl.DataFrame:

@@ -1,24 +1,21 @@
 """A comparison as a table for people: in a terminal, in Markdown, in a paper, on a page."""
 
-import io
 import re
-import sys
-from collections.abc import Callable, Sequence
-from html import escape
-from itertools import product
+from collections.abc import Sequence
+from itertools import chain, count, islice, product
 from string import ascii_lowercase
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import polars as pl
 
+from polars_rank.board_formats import FORMATS, Board, Cell, Format, Side
 from polars_rank.catalogue import parse
 from polars_rank.comparison import compare
-from polars_rank.errors import require_choice
+from polars_rank.errors import require_choice, require_columns
 from polars_rank.evaluation import summarize
-from polars_rank.pairing import Correction, Missing, Test, measure_columns
-from polars_rank.tables import Frame, as_lazy
+from polars_rank.pairing import Correction, Missing, Test, as_list, measure_columns
+from polars_rank.tables import Frame, as_lazy, named_apart, named_back, unify_ids
 
-Format = Literal["terminal", "markdown", "latex", "html"]
 BoardInterval = Literal["t", "bootstrap", "basic", "bca"]
 
 _TEST_NAMES = {
@@ -37,12 +34,15 @@ _CORRECTION_NAMES = {
     "benjamini-yekutieli": "Benjamini-Yekutieli",
 }
 _COUNTS = "wins/ties/losses"
+_NO_VALUE = "-"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 
 
 def standings(
     per_query: Frame,
     baseline: object = None,
     *,
+    by: str | Sequence[str] | None = None,
     measures: str | Sequence[str] | None = None,
     interval: BoardInterval = "t",
     test: Test = "t",
@@ -60,6 +60,8 @@ def standings(
         One row a query and system, one column a measure, as `evaluate` gives it.
     baseline
         The system that the others are compared with; None compares all pairs.
+    by
+        Columns that slice the table. P values are corrected for all slices together.
     measures
         Columns to show, the first of which orders the systems; default: all whose names are measures.
     interval, level
@@ -72,12 +74,16 @@ def standings(
     Returns
     -------
     DataFrame
-        One row a measure and system, in order of measures, then of the first measure's values, best
-        first: `measure`, `system`, `letter` (a for the best), `value`, `low`, `high`, `n`, `best` (Boolean:
-        nobody's value is better), `beats` (letters of the systems that it is significantly better than; a
-        baseline alone if there is one). With a baseline also `beaten` (Boolean: significantly worse),
-        `difference`, `difference_low`, `difference_high`, `p` (corrected), `wins`, `ties`, `losses`, all
-        null for the baseline itself. A win is a better value, where lower is better a lower one.
+        One row a measure, slice and system, in this order, of the systems the best by the first measure
+        first: the `by` columns, `measure`, `system`, `letter` (a for the best of all), `value`, `low`,
+        `high`, `n`, `reason` (why one of these is null), `best` (Boolean: nobody's value is better), `beats`
+        (letters of the systems that it is significantly better than, with blanks between them if there are
+        more than 26; a baseline alone if there is one). With a baseline also `beaten` (Boolean:
+        significantly worse), `difference`, `difference_low`, `difference_high`, `p` (corrected), `wins`,
+        `ties`, `losses`, all null for the baseline itself. A win is a better value, where lower is better a
+        lower one.
+
+        With ``missing="zero"`` a query that a system lacks is 0 in its mean too.
 
     Raises
     ------
@@ -97,11 +103,28 @@ def standings(
     [('y', 'a', 0.6333, 'b'), ('x', 'b', 0.2, '')]
     """
     table = as_lazy(per_query, "per_query").collect()
-    names = measure_columns(table.schema, measures, [system, query])
-    summary = summarize(table, by=[system], measures=names, interval=interval, level=level)
-    compared = compare(
+    given: list[str] = as_list(by)
+    names = measure_columns(table.schema, measures, [system, query, *given])
+    apart = named_apart(given)
+    slices = list(apart.values())
+    require_columns(table.columns, [query, system, *given], "per_query")
+    table = unify_ids({"per_query": table.lazy()}, [query, system])["per_query"].rename(apart).collect()
+    if missing == "zero":
+        table = completed(table, names, slices, zero=True, system=system, query=query)
+    p = "p_tukey" if test == "tukey" else f"p_{test}_{correction.replace('-', '_')}"
+    sign = (
+        pl.when(pl.col("measure").is_in([n for n in names if not higher_is_better(n)])).then(-1).otherwise(1)
+    )
+    means = [
+        summarize(table, by=[*part, system], measures=names, interval=interval, level=level)
+        .rename({system: "system"})
+        .with_columns(_merit=pl.col("value") * sign)
+        for part in ([], slices)
+    ]
+    pairs = compare(
         table,
         baseline,
+        by=slices,
         measures=names,
         tests=test,
         corrections=correction,
@@ -111,43 +134,29 @@ def standings(
         system=system,
         query=query,
     )
-    p = "p_tukey" if test == "tukey" else f"p_{test}_{correction.replace('-', '_')}"
-    lower = [name for name in names if not higher_is_better(name)]
-    sign = pl.when(pl.col("measure").is_in(lower)).then(-1).otherwise(1)
-    known = summary.rename({system: "system"}).with_columns(_merit=pl.col("value") * sign)
-    order = known.filter(measure=names[0]).sort("_merit", "system", descending=[True, False], nulls_last=True)
-    order = order.select(
-        "system", letter=pl.Series(_letters(len(order)), dtype=pl.String), _place=pl.row_index()
-    )
-    pairs = compared.rename({p: "p"}).with_columns(
+    pairs = pairs.rename({p: "p"}).with_columns(
         _better=(pl.col("p") < 1 - level) & (pl.col("difference") * sign > 0),
         _worse=(pl.col("p") < 1 - level) & (pl.col("difference") * sign < 0),
     )
-    both_ways = pairs.select("measure", "system", "baseline", "_better")
-    if baseline is None:
-        turned = pairs.select("measure", system="baseline", baseline="system", _better="_worse")
-        both_ways = pl.concat([both_ways, turned])
-    beats = (
-        both_ways.filter("_better")
-        .join(order.select(baseline="system", letter="letter", _place="_place"), on="baseline")
-        .sort("_place")
-        .group_by("measure", "system", maintain_order=True)
-        .agg(pl.col("letter").str.join("").alias("beats"))
+    first = _best_first(means[0].filter(measure=names[0]), [])
+    letters = first.select("system", letter=pl.Series(_letters(len(first)), dtype=pl.String))
+    places = _best_first(means[1].filter(measure=names[0]), slices).select(
+        *slices, "system", _place=pl.row_index()
     )
-    table = (
-        known.join(order, on="system")
-        .join(beats, on=["measure", "system"], how="left")
+    result = (
+        means[1]
+        .join(letters, on="system")
+        .join(places, on=[*slices, "system"], nulls_equal=True)
+        .join(_beaten_letters(pairs, slices, letters, baseline), on=[*slices, "measure", "system"], **_LEFT)
         .join(pl.DataFrame({"measure": names}).with_row_index("_measure"), on="measure")
         .sort("_measure", "_place")
         .with_columns(
-            best=(pl.col("_merit") == pl.col("_merit").max().over("measure")).fill_null(False),
+            best=(pl.col("_merit") == pl.col("_merit").max().over(*slices, "measure")).fill_null(False),
             beats=pl.col("beats").fill_null(""),
         )
     )
-    shown = ["measure", "system", "letter", "value", "low", "high", "n", "best", "beats"]
-    if baseline is None:
-        return table.select(shown)
     against = pairs.select(
+        *slices,
         "measure",
         "system",
         beaten="_worse",
@@ -159,8 +168,45 @@ def standings(
         ties="ties",
         losses=pl.when(sign > 0).then("losses").otherwise("wins"),
     )
-    joined = table.select(shown).join(against, on=["measure", "system"], how="left", maintain_order="left")
-    return joined.select(*shown, *against.columns[2:])
+    shown = ["measure", "system", "letter", "value", "low", "high", "n", "reason", "best", "beats"]
+    if baseline is not None:
+        result = result.join(against, on=[*slices, "measure", "system"], maintain_order="left", **_LEFT)
+        shown += against.columns[len(slices) + 2 :]
+    return named_back(result.select(*slices, *shown).lazy()).collect()
+
+
+# Null is a slice of its own.
+_LEFT: dict[str, Any] = {"how": "left", "nulls_equal": True}
+
+
+def _best_first(means: pl.DataFrame, slices: Sequence[str]) -> pl.DataFrame:
+    of_slices = [False] * len(slices)
+    return means.sort(
+        *slices,
+        "_merit",
+        "system",
+        descending=[*of_slices, True, False],
+        nulls_last=[*of_slices, True, False],
+    )
+
+
+def _beaten_letters(
+    pairs: pl.DataFrame, slices: Sequence[str], letters: pl.DataFrame, baseline: object
+) -> pl.DataFrame:
+    """List the letters of the systems that each one is significantly better than."""
+    keys = [*slices, "measure"]
+    both_ways = pairs.select(*keys, "system", "baseline", "_better")
+    if baseline is None:
+        turned = pairs.select(*keys, system="baseline", baseline="system", _better="_worse")
+        both_ways = pl.concat([both_ways, turned])
+    between = "" if len(letters) <= len(ascii_lowercase) else " "
+    return (
+        both_ways.filter("_better")
+        .join(letters.select(baseline="system", letter="letter", _place=pl.row_index()), on="baseline")
+        .sort("_place")
+        .group_by(*keys, "system", maintain_order=True)
+        .agg(pl.col("letter").str.join(between).alias("beats"))
+    )
 
 
 def higher_is_better(measure: str) -> bool:
@@ -171,30 +217,32 @@ def higher_is_better(measure: str) -> bool:
         return True
 
 
+def completed(
+    per_query: pl.DataFrame,
+    measures: Sequence[str],
+    by: Sequence[str] = (),
+    *,
+    zero: bool,
+    system: str = "system",
+    query: str = "query",
+) -> pl.DataFrame:
+    """Give every system a row for every query: null, or `zero` where another system has a value."""
+    place = [*by, query]
+    grid = per_query.select(place).unique().join(per_query.select(system).unique(), how="cross")
+    full = grid.join(per_query, on=[*place, system], how="left", nulls_equal=True)
+    if not zero:
+        return full
+    some = [pl.col(name).is_not_null().any().over(place) for name in measures]
+    return full.with_columns(
+        pl.when(known).then(pl.col(name).fill_null(0)).alias(name)
+        for name, known in zip(measures, some, strict=True)
+    )
+
+
 def _letters(number: int) -> list[str]:
-    double = ("".join(pair) for pair in product(ascii_lowercase, repeat=2))
-    return [*ascii_lowercase, *double][:number]
-
-
-class _Cell(NamedTuple):
-    """What stands in one place of the table."""
-
-    text: str
-    interval: str = ""
-    mark: str = ""
-    bold: bool = False
-
-
-class _Board(NamedTuple):
-    measures: list[str]
-    counted: bool
-    rows: list[list[_Cell]]
-    notes: list[str]
-
-    @property
-    def header(self) -> list[str]:
-        counts = [_COUNTS] if self.counted else []
-        return ["system", *(name for measure in self.measures for name in (measure, *counts))]
+    """Count a to z, then aa, ab and so on."""
+    words = chain.from_iterable(product(ascii_lowercase, repeat=length) for length in count(1))
+    return ["".join(word) for word in islice(words, number)]
 
 
 def leaderboard(
@@ -202,6 +250,7 @@ def leaderboard(
     baseline: object = None,
     *,
     format: Format = "markdown",  # noqa: A002 - as in the command; no other word is as plain
+    by: str | Sequence[str] | None = None,
     measures: str | Sequence[str] | None = None,
     interval: BoardInterval = "t",
     test: Test = "t",
@@ -228,6 +277,9 @@ def leaderboard(
     format
         ``"terminal"`` (rich; bold where the output is a terminal), ``"markdown"``, ``"latex"`` (needs
         booktabs), ``"html"`` (great_tables).
+    by
+        Columns that slice the table: rows for each slice, the number of its queries, and p values corrected
+        for all slices together. Letters name the same system in every slice.
     measures
         Columns to show, the first of which orders the systems; default: all whose names are measures.
     interval, level
@@ -272,6 +324,7 @@ def leaderboard(
     numbers = standings(
         per_query,
         baseline,
+        by=by,
         measures=measures,
         interval=interval,
         test=test,
@@ -286,42 +339,68 @@ def leaderboard(
     if baseline is not None:
         marks = f"↑ ↓: better or worse than {_name(baseline)}"
     corrected = "" if test == "tukey" else f", p values corrected by {_CORRECTION_NAMES[correction]}"
+    slices: list[str] = as_list(by)
     notes = [
-        f"{_counted(numbers['n'])} queries. {means}",
+        f"{_counted(numbers['n'])}{' a slice' if slices else ''}. {means}",
         f"{marks} at {_percent(1 - level)}, by {_TEST_NAMES[test]}{corrected}.",
+        *_shortcomings(numbers, slices, missing),
     ]
+    lettered = baseline is None
+    header: list[tuple[str, Side]] = [(_name(name), "left") for name in slices]
+    if slices:
+        header.append(("queries", "right"))
+    header.append(("system", "left"))
+    for name in numbers["measure"].unique(maintain_order=True):
+        header.append((_name(name), "right"))
+        if not lettered:
+            header.append((_COUNTS, "right"))
     rows = [
-        _row(list(part.iter_rows(named=True)), digits, lettered=baseline is None)
-        for part in numbers.partition_by("system", maintain_order=True)
+        _row(list(part.iter_rows(named=True)), slices, digits, lettered=lettered)
+        for part in numbers.partition_by(*slices, "system", maintain_order=True)
     ]
-    board = _Board(
-        numbers["measure"].unique(maintain_order=True).to_list(), baseline is not None, rows, notes
-    )
-    return _FORMATS[format](board)
+    return FORMATS[format](Board(header, rows, notes))
 
 
 def _counted(sizes: pl.Series) -> str:
     ordered = sizes.unique().sort().to_list()
-    return " to ".join(str(size) for size in dict.fromkeys([ordered[0], ordered[-1]]))
+    counts = " to ".join(str(size) for size in dict.fromkeys([ordered[0], ordered[-1]]))
+    return f"{counts} quer{'y' if counts == '1' else 'ies'}"
+
+
+def _shortcomings(numbers: pl.DataFrame, slices: Sequence[str], missing: Missing) -> list[str]:
+    """Say what a reader would otherwise take for granted: every value known, the same queries for all."""
+    said = []
+    sizes = numbers.group_by(*slices, pl.lit(0).alias("_one")).agg(pl.col("n").n_unique())["n"]
+    if missing == "drop" and (sizes > 1).any():
+        said.append("Systems lack queries; two are compared by those that both have.")
+    if missing == "zero":
+        said.append("A query that a system lacks counts as 0.")
+    reasons = numbers.filter(pl.col("value").is_null())["reason"].unique(maintain_order=True)
+    return [*said, *(f"{_NO_VALUE}: {reason}." for reason in reasons)]
 
 
 def _name(system: Any) -> str:
-    return system.hex() if isinstance(system, bytes) else str(system)
+    """Write a name in one line; a control character would break the table, or steer a terminal."""
+    text = system.hex() if isinstance(system, bytes) else str(system)
+    return _CONTROL.sub(" ", text)
 
 
 def _percent(share: float) -> str:
     return f"{share * 100:.4g} %"
 
 
-def _row(measures: list[dict[str, Any]], digits: int, *, lettered: bool) -> list[_Cell]:
-    """Make the cells of one system, from its row of each measure."""
+def _row(measures: list[dict[str, Any]], slices: Sequence[str], digits: int, *, lettered: bool) -> list[Cell]:
+    """Make the cells of one system and slice, from its row of each measure."""
     first = measures[0]
-    cells = [_Cell(_name(first["system"]), mark=first["letter"] if lettered else "")]
+    cells = [Cell("(none)" if first[name] is None else _name(first[name])) for name in slices]
+    if slices:
+        cells.append(Cell(str(max(row["n"] for row in measures))))
+    cells.append(Cell(_name(first["system"]), mark=first["letter"] if lettered else ""))
     for row in measures:
         value, ends = row["value"], (row["low"], row["high"])
         cells.append(
-            _Cell(
-                "-" if value is None else f"{value:.{digits}f}",
+            Cell(
+                _NO_VALUE if value is None else f"{value:.{digits}f}",
                 "" if None in ends else "[" + ", ".join(f"{end:.{digits}f}" for end in ends) + "]",
                 row["beats"] if lettered else "↑" * bool(row["beats"]) + "↓" * bool(row["beaten"]),
                 row["best"],
@@ -329,115 +408,5 @@ def _row(measures: list[dict[str, Any]], digits: int, *, lettered: bool) -> list
         )
         if not lettered:
             counts = (row["wins"], row["ties"], row["losses"])
-            cells.append(_Cell("" if None in counts else "/".join(map(str, counts))))
+            cells.append(Cell("" if None in counts else "/".join(map(str, counts))))
     return cells
-
-
-def _markdown(board: _Board) -> str:
-    def cell(c: _Cell) -> str:
-        # A backslash keeps what Markdown would read as markup.
-        text = re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", c.text)
-        mark = f"<sup>{c.mark}</sup>" if c.mark.isalpha() else c.mark
-        return (f"**{text}**" if c.bold else text) + mark + (f" {c.interval}" if c.interval else "")
-
-    lines = [
-        [cell(_Cell(name)) for name in board.header],
-        [":---", *["---:"] * (len(board.header) - 1)],
-        *([cell(c) for c in row] for row in board.rows),
-    ]
-    return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), "", *board.notes])
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "↑": r"$\uparrow$",
-    "↓": r"$\downarrow$",
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-}
-
-
-def _latex(board: _Board) -> str:
-    def text(plain: str) -> str:
-        return "".join(_LATEX.get(character, character) for character in plain)
-
-    def cell(c: _Cell) -> str:
-        value = rf"\textbf{{{text(c.text)}}}" if c.bold else text(c.text)
-        mark = rf"\textsuperscript{{{text(c.mark)}}}" if c.mark else ""
-        return value + mark + (rf" {{\scriptsize {c.interval}}}" if c.interval else "")
-
-    lines = [
-        " & ".join(map(cell, row)) + r" \\" for row in [[_Cell(name) for name in board.header], *board.rows]
-    ]
-    return "\n".join(
-        [
-            rf"\begin{{tabular}}{{l{'r' * (len(board.header) - 1)}}}",
-            r"\toprule",
-            lines[0],
-            r"\midrule",
-            *lines[1:],
-            r"\bottomrule",
-            r"\end{tabular}",
-            *(f"% {note}" for note in board.notes),
-        ]
-    )
-
-
-def _html(board: _Board) -> str:
-    import great_tables as gt  # noqa: PLC0415 - an extra; half a second
-
-    def cell(c: _Cell) -> str:
-        value = f"<strong>{escape(c.text)}</strong>" if c.bold else escape(c.text)
-        interval = f' <small style="white-space: nowrap">{c.interval}</small>' if c.interval else ""
-        return value + (f"<sup>{escape(c.mark)}</sup>" if c.mark else "") + interval
-
-    # Columns by their places: two measures have a column of one name each.
-    columns = [f"column-{place}" for place in range(len(board.header))]
-    frame = pl.DataFrame([[cell(c) for c in row] for row in board.rows], schema=columns, orient="row")
-    labels: dict[str, Any] = dict(zip(columns, board.header, strict=True))
-    table = gt.GT(frame).fmt_passthrough(columns=columns, escape=False).cols_label(labels)
-    table = table.cols_align("right", columns=columns[1:])
-    for note in board.notes:
-        table = table.tab_source_note(gt.html(escape(note)))
-    return table.as_raw_html()
-
-
-def _terminal(board: _Board) -> str:
-    from rich import box  # noqa: PLC0415 - a tenth of a second
-    from rich.console import Console  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    # As Text, since a name may look like markup.
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for place, name in enumerate(board.header):
-        grid.add_column(Text(name), justify="right" if place else "left", overflow="fold")
-    widest = [max(len(row[place].mark) for row in board.rows) for place in range(len(board.header))]
-    for row in board.rows:
-        grid.add_row(
-            *(
-                Text.assemble(
-                    (c.text, "bold" if c.bold else ""),
-                    f" {c.mark:{width}}" if width else "",
-                    f" {c.interval}".rstrip(),
-                )
-                for c, width in zip(row, widest, strict=True)
-            )
-        )
-    seen = sys.stdout.isatty()
-    out = io.StringIO()
-    Console(file=out, width=None if seen else 200, force_terminal=seen).print(grid)
-    lines = [line.rstrip() for line in out.getvalue().splitlines()]
-    return "\n".join([*filter(None, lines), "", *board.notes])
-
-
-_FORMATS: dict[Format, Callable[[_Board], str]] = {
-    "terminal": _terminal,
-    "markdown": _markdown,
-    "latex": _latex,
-    "html": _html,
-}

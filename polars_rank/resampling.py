@@ -15,7 +15,9 @@ Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
 EXACT_SIZE = 16  # 2**16 sign patterns are quicker to list than to sample well
-_BLOCK = 2**22  # numbers in a matrix of draws, 32 MB
+_BLOCK = 2**18  # numbers in a matrix of draws: 2 MB, which stay in the cache
+_RESULTS = 2**23  # numbers in a matrix of results, 64 MB
+_ONE_THREAD = 2**18  # multiplications up to which OpenBLAS takes one thread
 
 
 def matrices(*lists: pl.Series) -> Iterator[tuple[Places, tuple[Array, ...]]]:
@@ -76,8 +78,21 @@ def _blocks(samples: int, size: int) -> Iterator[int]:
 
 def row_slices(rows: int, samples: int) -> Iterator[slice]:
     """Cut the rows of a matrix so that each part times `samples` stays small."""
-    step = max(1, 2 * _BLOCK // samples)
+    step = max(1, _RESULTS // samples)
     yield from (slice(start, start + step) for start in range(0, rows, step))
+
+
+def product(rows: Array, draws: Array) -> Array:
+    """Multiply each row by each draw and add up.
+
+    A small product is taken in pieces so small that one thread does them: where a machine is busy, two
+    that wait for each other take several times as long.
+    """
+    step = _ONE_THREAD // rows.size
+    if step < 16:
+        return rows @ draws.T
+    pieces = [rows @ draws[start : start + step].T for start in range(0, len(draws), step)]
+    return np.concatenate(pieces, axis=1)
 
 
 def bootstrap_interval(
@@ -108,9 +123,9 @@ def _resampled_means(values: Array, weights: Array, samples: int, seed: int) -> 
     alike = bool((weights == 1).all())
     means = []
     for counts in random_counts(size, samples, seed):
-        total = float(size) if alike else totals @ counts.T * total_unit
+        total = float(size) if alike else product(totals, counts) * total_unit
         with np.errstate(invalid="ignore"):
-            means.append(sums @ counts.T * unit / total)
+            means.append(product(sums, counts) * unit / total)
     return np.concatenate(means, axis=1)
 
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_rank.errors import require_choice
 from polars_rank.pairing import Alternative, Design, Missing, needs_scipy, paired, plan
-from polars_rank.tables import as_lazy, like
+from polars_rank.tables import as_lazy, like, named_back
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
@@ -121,7 +121,7 @@ def power(
     }
     options = _Options(difference, alpha, chance, alternative)
     powered = partial(_power, design=design, options=options, columns=list(schema))
-    return like(per_query, table.map_batches(powered, schema=schema))
+    return like(per_query, named_back(table.map_batches(powered, schema=schema)))
 
 
 @needs_scipy

@@ -140,9 +140,20 @@ _WORDS = {
     "comments=True (--comments)": "--comments",
     ": read it by read_run": ": QRELS come first, then RUNs",
     ": read it by read_qrels": ": QRELS come first, then RUNs",
+    " of per_query": " of the runs",
 }
 _FLAGS = {field.name for group in (Reading, Judging) for field in fields(group)} | {
-    *("by", "convention", "format", "max_relevance", "method", "min_relevance", "normalize", "weights")
+    *(
+        "baseline",
+        "by",
+        "convention",
+        "format",
+        "max_relevance",
+        "method",
+        "min_relevance",
+        "normalize",
+        "weights",
+    )
 }
 
 

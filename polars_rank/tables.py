@@ -46,6 +46,32 @@ def id_kind(dtype: pl.DataType, column: str, table: str) -> str:
     )
 
 
+_SLICE = "slice: "  # before the name of a slicing column, so that no column of our own is called alike
+
+
+def named_apart(names: Sequence[str]) -> dict[str, str]:
+    """Give slicing columns names for the time that we work with them; a name given twice is refused."""
+    for name in names:
+        if list(names).count(name) > 1:
+            raise ValueError(f"by names {name!r} twice; once will do")
+    return {name: f"{_SLICE}{name}" for name in names}
+
+
+def own_name(name: str) -> str:
+    """Give the name that a slicing column has outside."""
+    return name.removeprefix(_SLICE)
+
+
+def named_back(result: pl.LazyFrame) -> pl.LazyFrame:
+    """Give slicing columns their own names back; one that is also a name of the result's is refused."""
+    names = result.collect_schema().names()
+    back = {name: own_name(name) for name in names if name.startswith(_SLICE)}
+    for name in back.values():
+        if name in names:
+            raise ValueError(f"by={name!r} is what a column of the result is called; rename it first")
+    return result.rename(back)
+
+
 def unify_ids(frames: Mapping[str, pl.LazyFrame], columns: Sequence[str]) -> dict[str, pl.LazyFrame]:
     """Cast the id columns of several tables to one type each, so that joins match by value.
 

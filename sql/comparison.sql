@@ -46,6 +46,15 @@ WITH
                 WHEN cell.query IS NULL THEN error('per_query.query holds a null: a pair can''t be made without it')
                 WHEN NOT list_has_all([lower(c) FOR c IN struct_keys(cell)], [lower(c) FOR c IN coalesce(slices, [])])
                     THEN error('per_query has not all of the columns ' || slices::varchar || ' (slices)')
+                WHEN list_has_any([lower(c) FOR c IN coalesce(slices, [])], [
+                    'query', 'system', 'measure', 'baseline', 'n', 'missing', 'mean', 'mean_baseline', 'difference',
+                    'low', 'high', 'wins', 'ties', 'losses', 'effect_size', 'statistic_t', 'p_t', 'reason'
+                ])
+                    THEN
+                        error(
+                            'slices ' || slices::varchar
+                            || ' holds what a column of the result is called; rename it first'
+                        )
                 WHEN (SELECT count(DISTINCT v.system) FROM _rank_values AS v) < 2
                     THEN error('per_query holds one system, ' || system || ': nothing to compare it with')
                 WHEN NOT (SELECT bool_or(v.system = coalesce(baseline, v.system)) FROM _rank_values AS v)
@@ -133,24 +142,24 @@ WITH
     _rank_summed AS (
         SELECT
             cell.* EXCLUDE (query),
-            measure,
-            system,
-            against,
-            count(d) AS n,
-            count(*) FILTER (lacking) AS lacked,
-            coalesce(bool_and(isfinite(d)), FALSE) AS finite,
-            avg(x) FILTER (d IS NOT NULL) AS mean,
-            avg(y) FILTER (d IS NOT NULL) AS mean_against,
-            avg(d) AS difference,
+            measure AS _rank_measure,
+            system AS _rank_system,
+            against AS _rank_against,
+            count(d) AS _rank_n,
+            count(*) FILTER (lacking) AS _rank_lacked,
+            coalesce(bool_and(isfinite(d)), FALSE) AS _rank_finite,
+            avg(x) FILTER (d IS NOT NULL) AS _rank_mean,
+            avg(y) FILTER (d IS NOT NULL) AS _rank_mean_against,
+            avg(d) AS _rank_difference,
             CASE
                 WHEN
                     bool_and(isfinite(d))
                     AND max(d) - min(d) > 1e-12 * max(greatest(abs(x), abs(y))) FILTER (d IS NOT NULL)
                     THEN stddev_samp(CASE WHEN isfinite(d) THEN d END)
-            END AS deviation,
-            count(*) FILTER (d > 0) AS wins,
-            count(*) FILTER (d = 0) AS ties,
-            count(*) FILTER (d < 0) AS losses
+            END AS _rank_deviation,
+            count(*) FILTER (d > 0) AS _rank_wins,
+            count(*) FILTER (d = 0) AS _rank_ties,
+            count(*) FILTER (d < 0) AS _rank_losses
         FROM _rank_differences
         GROUP BY ALL
     ),
@@ -158,58 +167,61 @@ WITH
     _rank_tested AS (
         SELECT
             *,
-            difference / deviation * sqrt(n) AS t,
-            atan(abs(difference / deviation * sqrt(n)) / sqrt(n - 1)) AS angle
+            _rank_difference / _rank_deviation * sqrt(_rank_n) AS _rank_t,
+            atan(abs(_rank_difference / _rank_deviation * sqrt(_rank_n)) / sqrt(_rank_n - 1)) AS _rank_angle
         FROM _rank_summed
     )
 
 SELECT
     * EXCLUDE (
-        system, against, n, lacked, finite, mean, mean_against, difference, deviation, wins, ties, losses, t, angle
+        _rank_measure, _rank_system, _rank_against, _rank_n, _rank_lacked, _rank_finite, _rank_mean,
+        _rank_mean_against, _rank_difference, _rank_deviation, _rank_wins, _rank_ties, _rank_losses, _rank_t,
+        _rank_angle
     ),
-    system,
-    against AS baseline,
-    n,
-    lacked AS missing,
-    CASE WHEN finite THEN mean END AS mean,
-    CASE WHEN finite THEN mean_against END AS mean_baseline,
-    CASE WHEN finite THEN difference END AS difference,
-    difference - z * deviation / sqrt(n) AS low,
-    difference + z * deviation / sqrt(n) AS high,
-    CASE WHEN finite OR n = 0 THEN wins END AS wins,
-    CASE WHEN finite OR n = 0 THEN ties END AS ties,
-    CASE WHEN finite OR n = 0 THEN losses END AS losses,
-    difference / deviation AS effect_size,
-    t AS statistic_t,
+    _rank_measure AS measure,
+    _rank_system AS system,
+    _rank_against AS baseline,
+    _rank_n AS n,
+    _rank_lacked AS missing,
+    CASE WHEN _rank_finite THEN _rank_mean END AS mean,
+    CASE WHEN _rank_finite THEN _rank_mean_against END AS mean_baseline,
+    CASE WHEN _rank_finite THEN _rank_difference END AS difference,
+    _rank_difference - z * _rank_deviation / sqrt(_rank_n) AS low,
+    _rank_difference + z * _rank_deviation / sqrt(_rank_n) AS high,
+    CASE WHEN _rank_finite OR _rank_n = 0 THEN _rank_wins END AS wins,
+    CASE WHEN _rank_finite OR _rank_n = 0 THEN _rank_ties END AS ties,
+    CASE WHEN _rank_finite OR _rank_n = 0 THEN _rank_losses END AS losses,
+    _rank_difference / _rank_deviation AS effect_size,
+    _rank_t AS statistic_t,
     -- Abramowitz & Stegun 26.7.3 and 26.7.4: for whole degrees of freedom Student's t has a finite sum.
     CASE
-        WHEN t IS NOT NULL
+        WHEN _rank_t IS NOT NULL
             THEN
                 greatest(
                     0.0,
                     1 - CASE
-                        WHEN n % 2 = 1
+                        WHEN _rank_n % 2 = 1
                             THEN
-                                sin(angle) / sqrt(pi())
+                                sin(_rank_angle) / sqrt(pi())
                                 * list_sum([
-                                    exp(lgamma(j + 0.5) - lgamma(j + 1.0)) * cos(angle) ** (2 * j)
-                                    FOR j IN range(0, (n - 1) // 2)
+                                    exp(lgamma(j + 0.5) - lgamma(j + 1.0)) * cos(_rank_angle) ** (2 * j)
+                                    FOR j IN range(0, (_rank_n - 1) // 2)
                                 ])
                         ELSE
-                            2 / pi() * angle
-                            + sin(angle) / sqrt(pi())
+                            2 / pi() * _rank_angle
+                            + sin(_rank_angle) / sqrt(pi())
                             * coalesce(list_sum([
-                                exp(lgamma(j + 1.0) - lgamma(j + 1.5)) * cos(angle) ** (2 * j + 1)
-                                FOR j IN range(0, (n - 2) // 2)
+                                exp(lgamma(j + 1.0) - lgamma(j + 1.5)) * cos(_rank_angle) ** (2 * j + 1)
+                                FOR j IN range(0, (_rank_n - 2) // 2)
                             ]), 0.0)
                     END
                 )
     END AS p_t,
     CASE
-        WHEN n = 0 THEN 'no query in common'
-        WHEN NOT finite THEN 'a value is NaN or infinite'
-        WHEN n = 1 THEN 'one query has no variance'
-        WHEN deviation IS NULL THEN 'all differences are equal: no variance'
+        WHEN _rank_n = 0 THEN 'no query in common'
+        WHEN NOT _rank_finite THEN 'a value is NaN or infinite'
+        WHEN _rank_n = 1 THEN 'one query has no variance'
+        WHEN _rank_deviation IS NULL THEN 'all differences are equal: no variance'
     END AS reason
 FROM _rank_tested
 ORDER BY ALL;

@@ -270,6 +270,18 @@ def test_totals_pool_queries_but_never_systems(interval):
     assert got.filter(pl.col("locale").is_null(), pl.col("total_over") == "intent").height == 2
 
 
+@pytest.mark.parametrize("name", ["_value", "_weight", "_kind", "_place", "_level", "AP", "place"])
+def test_a_slice_may_be_called_anything(name):
+    frame = pl.LazyFrame({name: ["z"] * 3, "RR": [0.1, 0.2, 0.4]})
+    got = summary_statistics(frame, {"RR": "mean"}, name, interval="bootstrap", totals=True).collect()
+    wanted = summary_statistics(frame, {"RR": "mean"}, interval="bootstrap").collect()
+    assert got["total_over"].to_list() == [None, name]
+    assert got[name].to_list() == ["z", None]
+    assert got.drop(name, "total_over").head(1).equals(wanted)
+    with pytest.raises(ValueError, match="by='low' is what a column of the result is called"):
+        summary_statistics(frame.rename({name: "low"}), {"RR": "mean"}, "low", interval="t")
+
+
 def test_no_slices_is_one_row_a_measure_in_the_order_given():
     got = summarized(random_table(5), {"RR": "mean", "AP": "geometric"})
     assert got["measure"].to_list() == ["RR", "AP"]

@@ -3,6 +3,8 @@
 import html
 import json
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 
 import polars as pl
@@ -132,11 +134,11 @@ def test_names_are_escaped_in_every_format(per_query):
     table = hostile(per_query)
     options = {"baseline": HOSTILE, "measures": ["nDCG@10", "a_b<i>"]}
     markdown = leaderboard(table, **options).splitlines()
-    assert r"| \</script\>\<b\>&\|\_\*$\\ |" in markdown[2]
+    assert r"| \</script\>\<b\>\&\|\_\*\$\\ |" in markdown[2]
     assert len({len(re.findall(r"(?<!\\)\|", line)) for line in markdown[:5]}) == 1
     latex = leaderboard(table, **options, format="latex")
     assert (
-        r"\textless{}/script\textgreater{}\textless{}b\textgreater{}\&\textbar{}\_*\$\textbackslash{}"
+        r"\textless{}/script\textgreater{}\textless{}b\textgreater{}\&\textbar{}\_{*}\$\textbackslash{}"
         in latex
     )
     page = leaderboard(table, **options, format="html")
@@ -146,6 +148,115 @@ def test_names_are_escaped_in_every_format(per_query):
     plain = leaderboard(table, **options, format="terminal")
     assert HOSTILE in plain
     assert "\x1b" not in plain
+
+
+@pytest.mark.parametrize(
+    "name", ["new\nline", "a\r\n\r\nb", "\x1b[31mred", "par\u2029agraph", "\u202ereversed"]
+)
+def test_a_name_stays_in_its_line(per_query, name):
+    table = per_query.with_columns(pl.col("system").replace("bm25", name))
+    for form in ("markdown", "latex", "terminal"):
+        plain = leaderboard(per_query, "bm25", format=form, measures="AP")
+        text = leaderboard(table, name, format=form, measures="AP")
+        assert len(text.splitlines()) == len(plain.splitlines())
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u2028\u2029\u202e]", text)
+    notes = leaderboard(table, name, format="latex").splitlines()[-2:]
+    assert all(note.startswith("% ") for note in notes)
+
+
+def test_notes_are_escaped_too(per_query):
+    note = leaderboard(hostile(per_query), HOSTILE, measures="nDCG@10").splitlines()[-1]
+    assert r"better or worse than \</script\>\<b\>\&\|\_\*\$\\ at 5 %" in note
+
+
+@pytest.mark.parametrize("name", ["[0]", "*best"])
+def test_a_latex_row_may_begin_with_what_looks_like_an_option(per_query, name):
+    table = per_query.with_columns(pl.col("system").replace("char-tfidf", name))
+    latex = leaderboard(table, format="latex", measures="AP").splitlines()
+    assert latex[6].startswith("{" + name[0] + "}")
+
+
+def test_of_many_systems_each_has_letters_of_its_own():
+    systems = [f"s{place:03}" for place in range(710)]
+    table = pl.DataFrame(
+        {
+            "query": [0, 1, 2] * 710,
+            "system": [name for name in systems for _ in range(3)],
+            "AP": [710 - place + query * place / 1e4 for place in range(710) for query in range(3)],
+        }
+    )
+    letters = standings(table, "s000")["letter"].to_list()
+    assert [letters[place] for place in (0, 25, 26, 27, 701, 702, 709)] == [
+        *("a", "z", "aa", "ab", "zz", "aaa", "aah")
+    ]
+    assert len(set(letters)) == 710
+    few = table.filter(pl.col("system") < "s030")
+    beats = standings(few, test="t", correction="benjamini-hochberg").row(0, named=True)["beats"]
+    assert beats.split() == letters[1:30]
+
+
+def lacking(per_query):
+    """Take ten queries from one system."""
+    some = per_query["query"].unique().sort().head(10).to_list()
+    return per_query.filter(~((pl.col("system") == "char-tfidf") & pl.col("query").is_in(some)))
+
+
+def test_a_query_that_counts_as_zero_does_so_in_the_mean_too(per_query):
+    table = standings(lacking(per_query), "bm25", missing="zero")
+    row = table.filter(system="char-tfidf", measure="AP").row(0, named=True)
+    values = lacking(per_query).filter(system="char-tfidf")["AP"]
+    assert row["n"] == 261 == row["wins"] + row["ties"] + row["losses"]
+    assert row["value"] == pytest.approx(values.sum() / 261, abs=1e-12)
+    best = table.filter(system="bm25", measure="AP")["value"].item()
+    assert row["difference"] == pytest.approx(row["value"] - best, abs=1e-12)
+    zero = leaderboard(lacking(per_query), missing="zero").splitlines()
+    assert zero[-3].startswith("261 queries.")
+    assert zero[-1] == "A query that a system lacks counts as 0."
+    drop = leaderboard(lacking(per_query), missing="drop").splitlines()
+    assert drop[-3].startswith("251 to 261 queries.")
+    assert drop[-1] == "Systems lack queries; two are compared by those that both have."
+
+
+def test_a_table_by_slice_has_the_numbers_of_each_slice(per_query):
+    some = pl.when(pl.col("kind") == "topical").then("kind")
+    sliced = per_query.with_columns(some.alias("kind"))
+    table = standings(sliced, "bm25", by="kind", measures="AP")
+    assert table.columns[:4] == ["kind", "measure", "system", "letter"]
+    assert table["kind"].to_list() == [None] * 3 + ["topical"] * 3
+    compared = rank.compare(sliced, "bm25", by="kind", measures="AP")
+    means = rank.summarize(sliced, by=["kind", "system"], measures=["AP"], interval="t")
+    for row in compared.iter_rows(named=True):
+        here = pl.col("kind").eq_missing(pl.lit(row["kind"])), pl.col("system") == row["system"]
+        found, mean = table.filter(*here).row(0, named=True), means.filter(*here).row(0, named=True)
+        numbers = ["difference", "wins", "ties", "losses"]
+        assert [found[name] for name in [*numbers, "p"]] == [row[name] for name in [*numbers, "p_t_holm"]]
+        assert [found[name] for name in ("value", "low", "n")] == [
+            mean[name] for name in ("value", "low", "n")
+        ]
+    # A letter is the same system in every slice.
+    assert table.group_by("system").agg(pl.col("letter").n_unique())["letter"].to_list() == [1, 1, 1]
+    for _, part in table.group_by("kind"):
+        assert part["value"].is_sorted(descending=True)
+        assert part["best"].to_list() == [True, False, False]
+    lines = leaderboard(sliced, by="kind", measures="AP").splitlines()
+    assert lines[:2] == ["| kind | queries | system | AP |", "| :--- | ---: | :--- | ---: |"]
+    assert lines[2].startswith("| (none) | 180 | bm25<sup>a</sup> | **")
+    assert lines[-2].startswith("81 to 180 queries a slice.")
+    assert r"\begin{tabular}{lrlr}" in leaderboard(sliced, by="kind", measures="AP", format="latex")
+    for form in ("html", "terminal"):
+        assert leaderboard(sliced, by="kind", measures="AP", format=form).count("topical") == 3
+
+
+def test_a_table_takes_categories_for_systems(per_query):
+    categories = per_query.with_columns(pl.col("system").cast(pl.Categorical))
+    assert leaderboard(categories, "bm25") == leaderboard(per_query, "bm25")
+
+
+def test_a_value_that_is_none_is_explained():
+    table = pl.DataFrame({"query": [1, 2] * 2, "system": list("xxyy"), "AP": [0.5, float("nan"), 0.5, 1.0]})
+    lines = leaderboard(table).splitlines()
+    assert lines[3] == "| x<sup>b</sup> | - |"
+    assert lines[-1] == "-: 1 of 2 values are NaN or infinite."
 
 
 def test_latex_is_a_whole_table(per_query):
@@ -210,6 +321,19 @@ def test_measure_by_cutoff_is_the_mean_at_each(judged):
         by_cutoff(judged, "nDCG@10")
     with pytest.raises(ValueError, match="got 'bpref'"):
         by_cutoff(judged, "bpref")
+
+
+def test_the_best_system_is_on_top_where_lower_is_better():
+    ranks = pl.DataFrame({"query": [1, 2] * 2, "system": list("xxyy"), "mean_rank": [5.0, 6, 1, 2]})
+    encoding = systems_chart(ranks).to_dict(validate=False)["spec"]["layer"][0]["encoding"]
+    assert encoding["y"]["sort"] == ["y", "x"]
+
+
+def test_slices_are_drawn_where_a_system_lacks_queries(per_query):
+    with pytest.raises(DataError, match="missing="):
+        slices_chart(lacking(per_query), "bm25", "AP", by="kind")
+    rows = drawn_values(slices_chart(lacking(per_query), "bm25", "AP", by="kind", missing="drop"))
+    assert {row["missing"] for row in rows if row.get("system") == "char-tfidf"} == {10, 0}
 
 
 def charts(judged, per_query):
@@ -418,13 +542,25 @@ def test_page_has_no_nan(judged):
     [
         ({"baseline": "bm52"}, ValueError, "baseline 'bm52' is no system of judged (did you mean 'bm25'?)"),
         ({"by": ["kinds"]}, DataError, "judged has no column 'kinds' (did you mean 'kind'?)"),
-        ({"by": ["query"]}, DataError, "by makes 262 slices"),
+        ({"by": ["kind"]}, DataError, "by makes 3 slices"),
+        ({"by": ["query"]}, ValueError, "by='query' can't slice the page"),
+        ({"measures": []}, ValueError, "measures is empty; name one or more"),
         ({"queries": pl.DataFrame({"query": ["k001"]})}, DataError, "queries has no column 'text'"),
+        (
+            {"queries": pl.DataFrame({"query": ["k001"] * 2, "text": ["a", "b"]})},
+            DataError,
+            "queries has two rows of query 'k001'",
+        ),
+        (
+            {"items": pl.DataFrame({"item": [1], "text": ["a"]})},
+            DataError,
+            "judged.item is String, items.item is Int64",
+        ),
         ({"measures": ["nDGC@10"]}, ValueError, "did you mean"),
     ],
 )
 def test_what_a_page_cannot_hold_is_refused(judged, monkeypatch, options, error, told):
-    monkeypatch.setattr(page_module, "MOST_SLICES", 200)
+    monkeypatch.setattr(page_module, "MOST_SLICES", 2)
     with pytest.raises(error, match=re.escape(told)):
         page(judged, **{"measures": ["RR"], **options})
 
@@ -464,6 +600,46 @@ def test_command_prints_the_table(command, per_query):
     assert (code, out) == (0, leaderboard(two, "bm25", measures="nDCG@10") + "\n")
 
 
+def test_command_prints_a_second_table_of_slices(command, per_query):
+    code, out, _ = command("--example", "--by", "kind", "-m", "AP", "--format", "markdown")
+    tables = [leaderboard(per_query, by=by, measures="AP") for by in ([], "kind")]
+    assert (code, out) == (0, "\n\n".join(tables) + "\n")
+
+
+def test_command_without_scipy_says_what_to_install():
+    code = (
+        "import sys; from polars_rank.cli import main\n"
+        "sys.modules['scipy'] = None\n"
+        "main(['compare', '--example'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "polars-rank: statistics need scipy: pip install scipy\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "call", "told"),
+    [
+        ("altair", "charts.systems_chart(t)", "charts need altair: pip install altair"),
+        (
+            "great_tables",
+            "report.leaderboard(t, format='html')",
+            "HTML need great-tables: pip install great-tables",
+        ),
+    ],
+)
+def test_what_is_not_installed_is_asked_for_by_name(module, call, told):
+    code = (
+        "import sys, polars as pl; from polars_rank import charts, report\n"
+        f"sys.modules[{module!r}] = None\n"
+        "t = pl.DataFrame({'query': [1, 2] * 2, 'system': list('xxyy'), 'AP': [0.5, 0.25, 0.75, 1.0]})\n"
+        f"try: {call}\n"
+        "except ModuleNotFoundError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told in done.stdout
+
+
 def test_command_writes_a_page_with_texts_and_slices(command, tmp_path):
     options = [
         "--by",
@@ -494,9 +670,21 @@ def test_command_on_the_example_gives_the_same_page_as_python(command, tmp_path,
     ("arguments", "code", "told"),
     [
         (("qrels.csv", "bm25.txt"), 1, "one system"),
-        ((*FILES, "--baseline", "bm52"), 2, "did you mean 'bm25'"),
+        (
+            (*FILES, "--baseline", "bm52"),
+            2,
+            "--baseline bm52 is not a system of the runs (did you mean 'bm25'?)",
+        ),
         ((*FILES, "--query-texts", "items.tsv"), 1, "items.tsv has no column for the query"),
-        ((*FILES, "--by", "day", "--html", "a.html"), 1, "no column 'day'"),
+        ((*FILES, "--by", "day", "--html", "a.html"), 1, "bm25.txt has no column 'day' to slice by"),
+        ((*FILES, "--by", "query", "--html", "a.html"), 2, "--by query describes no query"),
+        (
+            (*FILES, "-m", "RR", "--html", "nowhere/a.html"),
+            2,
+            "nowhere to write a.html to",
+        ),
+        ((*FILES, "-m", "RR", "--html", "."), 2, ". is a directory; name a file"),
+        ((*FILES, "-m", "RR", "--html", ""), 2, "name a file"),
         ((*FILES, "--keys", "day"), 2, "takes no --keys"),
     ],
 )
@@ -508,9 +696,6 @@ def test_command_refuses(command, tmp_path, arguments, code, told):
 
 
 def test_importing_the_package_imports_no_drawing_library():
-    import subprocess
-    import sys
-
     modules = "polars_rank, polars_rank.report, polars_rank.charts, polars_rank.page"
     heavy = {"altair", "great_tables", "vl_convert", "rich", "scipy"}
     code = f"import sys, {modules}; print({heavy} & set(sys.modules))"

@@ -20,8 +20,8 @@ from polars_rank.errors import DataError, nearest, require_columns
 from polars_rank.evaluation import evaluate, summarize
 from polars_rank.measures.rows import number
 from polars_rank.pairing import Missing, as_list
-from polars_rank.report import higher_is_better
-from polars_rank.tables import Frame, as_lazy
+from polars_rank.report import completed, higher_is_better
+from polars_rank.tables import Frame, as_lazy, unify_ids
 
 MOST_SLICES = 500
 EMBEDDED = 200
@@ -87,7 +87,7 @@ def page(
     items
         One row an item: `item`, `text`, to show in rankings, cut to 240 characters.
     missing
-        What a query that a system lacks does, as in `compare`.
+        What a query that a system lacks does, as in `compare`; ``"zero"`` counts it in its means too.
     title
         Heading of the page.
 
@@ -114,19 +114,31 @@ def page(
     >>> html[:15], "https://" in html
     ('<!doctype html>', False)
     """
-    rows = as_lazy(judged, "judged").collect()
     names, slices = list(dict.fromkeys(as_list(measures))), list(dict.fromkeys(as_list(by)))
-    require_columns(rows.columns, ["query", "system", "item", "rank", "relevance", *slices], "judged")
+    if not names:
+        raise ValueError("measures is empty; name one or more, such as 'nDCG@10'")
+    for name in {"query", "system", "item", "rank", "relevance"} & set(slices):
+        raise ValueError(f"by={name!r} can't slice the page: that column has a part in it already")
+    lazy = as_lazy(judged, "judged")
+    require_columns(
+        lazy.collect_schema().names(), ["query", "system", "item", "rank", "relevance", *slices], "judged"
+    )
+    rows = unify_ids({"judged": lazy}, ["query", "system", "item"])["judged"].collect()
     cutoffs = {f"nDCG@{k}": k for k in CUTOFFS}
-    per_query = evaluate(rows, [*names, *(name for name in cutoffs if name not in names)], by=slices)
+    shown = [*names, *(name for name in cutoffs if name not in names)]
+    evaluated = evaluate(rows, shown, by=slices)
+    per_query = completed(evaluated, shown, slices, zero=missing == "zero")
     best_first = _best_first(per_query, names[0])
     plan = _Plan(best_first, _known(baseline, best_first), names, range(len(slices)), missing)
     per_query, attributes = _coded(per_query, slices)
     curves = curves_by_ranking(rows.lazy()).collect()
+    if missing == "zero":
+        curves = completed(curves, RECALL_LEVELS, zero=True)
     values = plan.placed(per_query).sort("query", "_system")
     ids = values["query"].unique(maintain_order=True)
     data = {
         "baseline": plan.systems.index(plan.baseline),
+        "missing": missing if len(evaluated) < len(per_query) else None,
         "systems": [_plain(name) for name in plan.systems],
         "measures": [
             {"name": name, "higher": higher_is_better(name), "sum": name in plan.sums} for name in names
@@ -199,11 +211,19 @@ def _texts(ids: pl.DataFrame, table: Frame | None, key: str, name: str) -> list[
         return None
     rows = as_lazy(table, name)
     require_columns(rows.collect_schema().names(), [key, "text"], name)
-    known = rows.select(pl.col(key).cast(ids.schema[key]), pl.col("text").cast(pl.String)).unique(key)
+    tables = unify_ids({"judged": ids.lazy(), name: rows}, [key])
+    known = tables[name].select(key, pl.col("text").cast(pl.String)).drop_nulls().collect()
+    repeated = known.filter(pl.col(key).is_duplicated())
+    if len(repeated):
+        raise DataError(f"{name} has two rows of {key} {repeated[key][0]!r}; it takes one")
     text = pl.col("text").str.replace_all(r"\s+", " ")
     cut = pl.when(text.str.len_chars() > LONGEST_TEXT).then(text.str.head(LONGEST_TEXT) + "…").otherwise(text)
-    found = ids.lazy().join(known.with_columns(cut.alias("text")), on=key, how="left", maintain_order="left")
-    return found.collect()["text"].to_list()
+    found = (
+        tables["judged"]
+        .collect()
+        .join(known.with_columns(cut.alias("text")), on=key, how="left", maintain_order="left")
+    )
+    return found["text"].to_list()
 
 
 def _slices(values: pl.DataFrame, curves: pl.DataFrame, cutoffs: list[str], plan: _Plan) -> Json:
@@ -218,7 +238,7 @@ def _slices(values: pl.DataFrame, curves: pl.DataFrame, cutoffs: list[str], plan
             f"by makes {number_of_slices:,} slices, and a page has {MOST_SLICES} at most; "
             "group the values of the attributes first, or take fewer of them"
         )
-    curves = curves.join(values, on=["query", "system"])
+    curves = values.join(curves, on=["query", "system"], how="left")
     result: Json = {}
     for level in levels:
         for row in _sizes(values, level).iter_rows(named=True):

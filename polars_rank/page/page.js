@@ -2,10 +2,12 @@
 // Everything that comes from the data is put in as text, by textContent or createTextNode, never as markup.
 
 const data = JSON.parse(document.getElementById("data").textContent);
-const { systems, measures, attributes, baseline, rankings } = data;
+const { measures, attributes, baseline, rankings } = data;
+const cut = (text, length) => (text.length > length ? text.slice(0, length - 1) + "…" : text);
+const systems = data.systems.map((name) => cut(name, 80));
 const ids = data.queries.ids, texts = data.queries.texts, codes = data.queries.codes;
 const haystack = ids.map((id, q) => (id + " " + (texts?.[q] ?? "")).toLowerCase());
-const PAGE = 100, ALPHA = 0.05;
+const PAGE = 100, ALPHA = 0.05, LONGEST_ID = 200;
 const NONE = "(none)";
 
 const state = {
@@ -41,6 +43,11 @@ function filled(node, attributes, children) {
   return node;
 }
 
+/** A cell that names its row: a long id is cut, and whole where the mouse rests. */
+function namedRow(id, text) {
+  return element("th", { scope: "row", title: id.length > LONGEST_ID ? id : null }, cut(id, LONGEST_ID), text ? element("span", { class: "text" }, text) : null);
+}
+
 const spoken = (text) => element("span", { class: "spoken" }, text);
 const known = (number) => number !== null && number !== undefined;
 
@@ -59,7 +66,7 @@ const counted = (number, word, plural = word + "s") =>
 
 const measure = () => measures[state.measure];
 const value = (q, s) => data.values[measure().name][s][q];
-const label = (text) => (text === null ? NONE : text);
+const label = (text) => (text === null ? NONE : cut(text, 80));
 const sliceOf = (chosen) => data.slices[chosen.join(",")];
 /** "gain" where the number speaks for the system, "loss" where against it. */
 const side = (number) => (!number ? "even" : number > 0 === measure().higher ? "gain" : "loss");
@@ -287,8 +294,6 @@ function drawBySlice() {
   byId("by-slice").replaceChildren(chart);
 }
 
-const cut = (text, length) => (text.length > length ? text.slice(0, length - 1) + "…" : text);
-
 function drawLines(id, described, xs, lines, xLabel, logarithmic) {
   if (!lines?.length) return byId(id).replaceChildren(element("p", { class: "note" }, "No query here."));
   const place = logarithmic ? Math.log : (x) => x;
@@ -301,7 +306,8 @@ function drawLines(id, described, xs, lines, xLabel, logarithmic) {
   chart.append(...labelled.map((tick) => drawn("text", { class: "tick", x: x(place(tick)), y: bottom + 16, "text-anchor": "middle" }, String(tick))));
   chart.append(drawn("text", { class: "tick", x: (SIZE.left + right) / 2, y: SIZE.height - 3, "text-anchor": "middle" }, xLabel));
   const kind = (s) => (s === baseline ? "base" : s === state.system ? "chosen" : "other");
-  const order = lines.map((_, s) => s).sort((a, b) => (kind(b) === "other") - (kind(a) === "other") || (a === state.system) - (b === state.system));
+  // A system without a query here has no line.
+  const order = lines.map((_, s) => s).filter((s) => known(lines[s][0])).sort((a, b) => (kind(b) === "other") - (kind(a) === "other") || (a === state.system) - (b === state.system));
   for (const s of order) {
     const points = lines[s].map((v, i) => [x(place(xs[i])), y(v)]);
     chart.append(drawn("polyline", { class: `line line-${kind(s)}`, points: points.map((p) => p.join(",")).join(" ") }, drawn("title", {}, systems[s])));
@@ -313,7 +319,7 @@ function drawLines(id, described, xs, lines, xLabel, logarithmic) {
   ends.forEach((end, i) => { if (i) end.y = Math.max(end.y, ends[i - 1].y + 14); });
   const beyond = Math.max(0, (ends.at(-1)?.y ?? 0) - bottom);
   for (const end of ends) {
-    chart.append(drawn("text", { class: `name name-${kind(end.s)}`, x: right + 8, y: end.y + 4 - beyond }, drawn("title", {}, systems[end.s]), cut(systems[end.s], 16)));
+    chart.append(drawn("text", { class: `name name-${kind(end.s)}`, x: right + 8, y: end.y + 4 - beyond }, drawn("title", {}, systems[end.s]), cut(systems[end.s], kind(end.s) === "other" ? 16 : 14)));
   }
   byId(id).replaceChildren(chart);
 }
@@ -384,7 +390,7 @@ function queryRow(q, largest) {
     drawn("line", { class: "guide", x1: 45, x2: 45, y1: 0, y2: 12 }),
     drawn("rect", { class: `fill-${side(gap)}`, x: gap < 0 ? 45 - width : 45, y: 2, width, height: 8 }));
   const row = element("tr", { "data-query": ids[q] },
-    element("th", { scope: "row" }, ids[q], texts?.[q] ? element("span", { class: "text" }, texts[q]) : null),
+    namedRow(ids[q], texts?.[q]),
     ...attributes.map((attribute, place) => element("td", { class: "soft" }, label(attribute.values[codes[place][q]]))),
     element("td", { class: "number" }, shown(value(q, baseline))),
     element("td", { class: "number" }, shown(value(q, state.system))),
@@ -394,7 +400,7 @@ function queryRow(q, largest) {
     const open = state.open.has(q);
     cell.append(element("button", {
       type: "button", class: "open", "aria-expanded": open, "aria-controls": open ? `detail-${q}` : null, onclick: (event) => toggle(q, event.currentTarget),
-    }, open ? "hide" : "show", spoken(` rankings of ${ids[q]}`)));
+    }, open ? "hide" : "show", spoken(` rankings of ${cut(ids[q], LONGEST_ID)}`)));
   } else {
     cell.append(element("span", { class: "soft", "aria-hidden": "true" }, "–"), spoken("not on this page"));
   }
@@ -451,7 +457,7 @@ function itemRow(item, rank, there, grade, adds, part) {
   const kind = grade > 0 ? "relevant" : known(grade) ? "judged" : "unjudged";
   return element("tr", { class: `${kind}${known(rank) ? "" : " missed"}` },
     element("td", { class: "number" }, known(rank) ? String(rank) : element("span", {}, "–", spoken(" not returned"))),
-    element("th", { scope: "row" }, rankings.items[item], text ? element("span", { class: "text" }, text) : null),
+    namedRow(rankings.items[item], text),
     element("td", { class: "number" }, known(grade) ? element("span", { class: "grade" }, String(grade)) : element("span", { class: "soft" }, "–", spoken(" unjudged"))),
     element("td", { class: "number" }, part < 0 || !adds ? "" : shown(adds)),
     element("td", { class: "number soft" }, known(there) ? String(there) : "–"));
@@ -481,6 +487,11 @@ function tell() {
     "Means with t intervals. Differences from the baseline are paired by query; p is of the paired t test, corrected by Holm " +
     "for the systems (and, in a slice, for all slices of the same attributes). ↑ ↓: significant at 5 %. " +
     "The systems' names choose what the charts and the queries compare.";
+  if (data.missing) {
+    byId("board-note").textContent += data.missing === "zero"
+      ? " A query that a system lacks counts as 0."
+      : " Some systems lack queries: two are compared by those that both have.";
+  }
   byId("queries-note").textContent =
     (all < ids.length
       ? `Rankings are on this page for ${all} of ${ids.length.toLocaleString("en")} queries: those where a system differs most from the baseline in ${measures[0].name}. `

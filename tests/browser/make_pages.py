@@ -18,6 +18,8 @@ HOSTILE = [
     "<script>window.broken=1</script>",
     "</script><img src=x onerror='window.broken=1'>",
     "<!-- {{data}} & \"quoted\" 'q' -->",
+    "long" * 2500,
+    "two\nlines\u2028\u202e",
 ]
 
 
@@ -78,11 +80,11 @@ def board(per_query, by, name):
 def hostile(folder):
     """Ids, texts and names that look like markup."""
     run = pl.DataFrame(
-        [(q, i, 3.0 - place, s) for q in HOSTILE for s in HOSTILE[:2] for place, i in enumerate(HOSTILE)],
+        [(q, i, 3.0 - place, s) for q in HOSTILE for s in HOSTILE for place, i in enumerate(HOSTILE)],
         schema=["query", "item", "score", "system"],
         orient="row",
     ).with_columns(pl.when(pl.col("system") == HOSTILE[0]).then(-pl.col("score")).otherwise("score"))
-    qrels = pl.DataFrame({"query": HOSTILE, "item": HOSTILE, "relevance": [1, 1, 1]})
+    qrels = pl.DataFrame({"query": HOSTILE, "item": HOSTILE, "relevance": 1})
     about = pl.DataFrame({"query": HOSTILE, "<i>slice</i>": HOSTILE, "text": HOSTILE})
     html = page(
         rank.judge(run, qrels, attributes=about.drop("text")),
@@ -107,8 +109,33 @@ def plain(folder):
     (folder / "plain.html").write_text(html, encoding="utf-8")
 
 
+def lacking(folder):
+    """Seven systems, one of which lacks all queries of a slice, and some of the other."""
+    systems = [f"s{place}" for place in range(7)]
+    run = pl.DataFrame(
+        [
+            (q, f"i{i}", float((q * 7 + i * 3 + place) % 11), s)
+            for place, s in enumerate(systems)
+            for q in range(12)
+            for i in range(5)
+        ],
+        schema=["query", "item", "score", "system"],
+        orient="row",
+    ).filter(~((pl.col("system") == "s3") & (pl.col("query") < 8)))
+    qrels = pl.DataFrame({"query": range(12), "item": "i2", "relevance": 1})
+    about = pl.DataFrame({"query": range(12), "half": ["first"] * 6 + ["second"] * 6})
+    judged = rank.judge(run, qrels, attributes=about, queries="both")
+    html = page(judged, ["RR"], "s0", by="half", missing="drop")
+    (folder / "lacking.html").write_text(html, encoding="utf-8")
+    scores = rank.evaluate(judged, ["RR"], by=["half"])
+    means = scores.group_by("half", "system").agg(pl.col("RR").mean()).rows()
+    values = {half: {s: mean for h, s, mean in means if h == half} for half in ("first", "second")}
+    (folder / "lacking.json").write_text(json.dumps(values), encoding="utf-8")
+
+
 if __name__ == "__main__":
     target = Path(sys.argv[1])
     example(target)
     hostile(target)
     plain(target)
+    lacking(target)

@@ -13,6 +13,7 @@ const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core"), "utf-8");
 const expected = JSON.parse(readFileSync(`${PAGES}/example.json`, "utf-8"));
 const hostile = JSON.parse(readFileSync(`${PAGES}/hostile.json`, "utf-8"));
+const cut = (text) => (text.length > 200 ? text.slice(0, 199) + "…" : text);
 
 let browser;
 
@@ -183,16 +184,43 @@ test("what looks like markup stays text", async () => {
   assert.equal(await page.title(), hostile[1]);
   assert.equal(await page.textContent("h1"), hostile[1]);
   const queries = await page.$$eval("#queries tr[data-query] > th", (cells) => cells.map((cell) => cell.firstChild.textContent));
-  assert.deepEqual([...queries].sort(), [...hostile].sort());
+  assert.deepEqual([...queries].sort(), hostile.map(cut).sort());
+  const titles = await page.$$eval("#queries tr[data-query] > th[title]", (cells) => cells.map((cell) => cell.title));
+  assert.deepEqual(titles, hostile.filter((text) => text.length > 200));
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "wider than the window");
   for (const button of await page.locator("#queries .open").all()) await button.click();
   const items = await page.$$eval(".ranking tbody th", (cells) => cells.map((cell) => cell.firstChild.textContent));
-  for (const text of hostile) assert.ok(items.includes(text), text);
+  for (const text of hostile) assert.ok(items.includes(cut(text)), text);
+  assert.ok(await page.$$eval(".scroll", (all) => all.every((one) => one.scrollWidth <= one.clientWidth + 1)), "tables scroll");
   await page.getByLabel("<i>slice</i>").selectOption({ label: hostile[0] });
   await page.getByLabel("Search").fill(hostile[0]);
   assert.equal(await page.locator("#queries tr[data-query]").count(), 1);
   assert.equal(await page.evaluate(() => window.broken), undefined);
   assert.equal(await page.locator("img, i, b").count(), 0);
   assert.equal(await page.locator("script").count(), 2);
+  await close();
+});
+
+test("a system that lacks the queries of a slice has no value there, and the others keep theirs", async () => {
+  const wanted = JSON.parse(readFileSync(`${PAGES}/lacking.json`, "utf-8"));
+  const { page, close } = await opened("lacking");
+  assert.match(await page.textContent("#board-note"), /Some systems lack queries/);
+  for (const half of ["first", "second"]) {
+    await page.getByLabel("half").selectOption(half);
+    const rows = await board(page);
+    assert.equal(rows.length, 7);
+    for (const { system, mean, outcomes } of rows) {
+      const value = wanted[half][system];
+      if (value === undefined) assert.deepEqual([mean, outcomes], ["–", "0 / 0 / 0"]);
+      else assert.ok(Math.abs(plain(mean) - value) <= 0.00051, `${system}: ${mean} is not ${value}`);
+    }
+    const lines = await page.locator("#cutoffs polyline title").allTextContents();
+    assert.deepEqual(lines.sort(), Object.keys(wanted[half]).sort());
+    assert.equal(rows.at(-1).system === "s3", half === "first");
+  }
+  await page.getByLabel("half").selectOption("first");
+  await page.locator("#board").getByRole("button", { name: "s3" }).click();
+  assert.match(await page.textContent("#differences"), /No query here/);
   await close();
 });
 
@@ -207,7 +235,7 @@ test("a page without attributes and texts, of integer ids", async () => {
 });
 
 for (const colorScheme of ["light", "dark"]) {
-  for (const name of ["example", "hostile", "plain"]) {
+  for (const name of ["example", "hostile", "plain", "lacking"]) {
     test(`axe finds nothing serious: ${name}, ${colorScheme}`, async () => {
       const { page, close } = await opened(name, { colorScheme });
       await page.locator("#queries .open").first().click();
