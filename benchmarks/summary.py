@@ -1,6 +1,6 @@
-"""Put the figures of ``speed.py --json`` into the README: ``python benchmarks/summary.py FIGURES [FIGURES ...]``.
+"""Put figures of ``speed.py --json`` into the README: ``python benchmarks/summary.py FIGURES [FIGURES ...]``.
 
-Of several files the later ones add to the earlier; what was measured by hand once is kept in RECORD.
+Of several files the later ones add to the earlier.
 """
 
 import json
@@ -51,7 +51,7 @@ Figures = dict[tuple[str, str], dict[str, float]]
 def judged_tables(figures: Figures) -> str:
     """Lay out a row a kind of table, a column a work."""
     lines = [
-        "| 200,000 queries × 102 rows | " + " | ".join(heading for heading, *_ in COLUMNS) + " |",
+        "| 200,000 queries of 102 rows | " + " | ".join(heading for heading, *_ in COLUMNS) + " |",
         "|---|" + "--:|" * len(COLUMNS),
         "| against | " + " | ".join(against.split()[-1] for _, _, against, _ in COLUMNS) + " |",
         "| goal | " + " | ".join(goal for *_, goal in COLUMNS) + " |",
@@ -74,7 +74,7 @@ def works(figures: Figures) -> str:
 
 
 def main() -> None:
-    files: list[dict[str, Any]] = [json.loads(Path(name).read_text(encoding="utf-8")) for name in sys.argv[1:]]
+    files: list[dict[str, Any]] = [json.loads(Path(name).read_bytes()) for name in sys.argv[1:]]
     figures = {(row["work"], row["against"]): row for file in files for row in file["rows"]}
     text = README.read_text(encoding="utf-8")
     for name, table in (("tables", judged_tables(figures)), ("works", works(figures))):
