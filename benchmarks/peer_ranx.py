@@ -10,9 +10,11 @@ def main() -> None:
     import polars as pl
     from ranx import Qrels, Run, evaluate
 
-    run, qrels = (pl.read_parquet(path) for path in sys.argv[1:3])
-    theirs = Run.from_df(run.to_pandas(), q_id_col="query", doc_id_col="item", score_col="score")
-    grades = Qrels.from_df(qrels.to_pandas(), q_id_col="query", doc_id_col="item", score_col="relevance")
+    # ranx wants the ids as Python objects.
+    ids = {"query": object, "item": object}
+    run, qrels = (pl.read_parquet(path).to_pandas().astype(ids) for path in sys.argv[1:3])
+    theirs = Run.from_df(run, q_id_col="query", doc_id_col="item", score_col="score")
+    grades = Qrels.from_df(qrels, q_id_col="query", doc_id_col="item", score_col="relevance")
     measures = ["ndcg@10", "map", "mrr", "precision@10", "recall@10"]
     evaluate(grades, theirs, measures)
     cold = time.perf_counter() - start

@@ -155,7 +155,7 @@ def from_parquet(queries: int, rounds: int, python: str | None) -> Iterator[Row]
             yield f"Polars: {name}", peer, _inverse(paired(ours, work, rounds))
             if peer == "pytrec_eval":
                 yield f"DuckDB, AP and RR at 10: {name}", peer, _inverse(paired(in_sql, work, rounds))
-        for peer, seconds in (ranx(python, run, qrels) if python else {}).items():
+        for peer, seconds in (ranx(python, run, qrels) if python and order == "ranked" else {}).items():
             times = sorted(timed(ours) for _ in range(rounds))
             low, middle, high = (seconds / times[i] for i in (-1, rounds // 2, 0))
             yield f"Polars: {name}", peer, Ratio(times[rounds // 2], seconds, middle, low, high)
