@@ -64,15 +64,19 @@ def picture(rows: list[dict[str, float | str]], path: Path) -> None:
     import altair as alt
     import polars as pl
 
-    base = alt.Chart(pl.DataFrame(rows)).encode(
-        x=alt.X("rows:Q", scale=alt.Scale(type="log"), title="rows of the run"),
-        color=alt.Color("who:N", title=None, scale=alt.Scale(range=["#b65a1c", "#1f5fa8"])),
+    powers = [10.0**power for power in range(-1, 10)]
+    x = (
+        alt.X("rows:Q", title="rows of the run")
+        .scale(type="log", nice=False)
+        .axis(values=powers, format="~s")
     )
-    panels = [
-        base.mark_line(point=True).encode(y=alt.Y(f"{column}:Q", scale=alt.Scale(type="log"), title=title))
-        for column, title in (("seconds", "seconds"), ("gigabytes", "peak memory, GB"))
-    ]
-    alt.hconcat(*(panel.properties(width=300, height=220) for panel in panels)).save(path, scale_factor=2)
+    color = alt.Color("who:N", title=None).scale(range=["#b65a1c", "#1f5fa8"])
+    base = alt.Chart(pl.DataFrame(rows)).mark_line(point=True).encode(x=x, color=color)
+    panels = []
+    for column, title in (("seconds", "seconds"), ("gigabytes", "peak memory, GB")):
+        y = alt.Y(f"{column}:Q", title=title).scale(type="log", nice=False, padding=8).axis(values=powers)
+        panels.append(base.encode(y=y).properties(width=300, height=220))
+    alt.hconcat(*panels).save(path, scale_factor=2)
 
 
 def growth(
