@@ -321,7 +321,6 @@ def fuse(
         )
 
     result: pl.DataFrame | pl.LazyFrame
-    result: pl.DataFrame | pl.LazyFrame
     if all_eager(runs):
         parts, ids = in_parts(gathered, ordering, scores=wanted)
         joined = method in _JOINED or scale.normalize == "borda"
