@@ -321,22 +321,30 @@ def fuse(
         )
 
     result: pl.DataFrame | pl.LazyFrame
-    if not all_eager(runs):
+    if all_eager(runs):
+        parts, ids = in_parts(gathered, ordering, scores=wanted)
+        joined = method in _JOINED or scale.normalize == "borda"
+        result = _in_memory(parts, None if joined else ids, fuse_part)
+    else:
         result = fuse_part(in_lists(gathered, ordering, scores=wanted))
-        return cast(F, result)
-    parts, ids = in_parts(gathered, ordering, scores=wanted)
+    return cast(F, result)
+
+
+def _in_memory(
+    parts: Sequence[pl.DataFrame], ids: pl.Series | None, fuse_part: Callable[..., pl.LazyFrame]
+) -> pl.DataFrame:
+    """Fuse part by part; with the `ids` of the queries, on hashed keys."""
     counts = pl.concat(pl.collect_all([counted(part.lazy()) for part in parts], engine="in-memory"))
     repeats = bool(counts["repeats"].any())
-    if method in _JOINED or scale.normalize == "borda":
-        fused = pl.collect_all([fuse_part(part.lazy(), repeats=repeats) for part in parts])
-    else:
-        plans = [fuse_part(part.lazy(), ids, repeats=repeats) for part in parts]
-        fused = pl.collect_all(plans, engine="in-memory")
-        for number, (part, items) in enumerate(zip(parts, counts["items"], strict=True)):
-            if fused[number].height != items:
-                fused[number] = fuse_part(part.lazy(), repeats=repeats).collect()
-    result = pl.concat(fused)
-    return cast(F, result)
+    plans = [fuse_part(part.lazy(), ids, repeats=repeats) for part in parts]
+    if ids is None:
+        return pl.concat(pl.collect_all(plans))
+    fused = pl.collect_all(plans, engine="in-memory")
+    for number, (part, items) in enumerate(zip(parts, counts["items"], strict=True)):
+        # Where two items met under one key, they are told apart by both.
+        if fused[number].height != items:
+            fused[number] = fuse_part(part.lazy(), repeats=repeats).collect()
+    return pl.concat(fused)
 
 
 def _numbers(weights: Weights | None) -> list[float]:

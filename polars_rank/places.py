@@ -10,7 +10,7 @@ from polars_rank.ranked_lists import Gathered, Ordering
 LIST = ["list", "query"]
 
 # Rows that are worked on at once: few enough that the tables of a group-by stay in the processor's cache.
-PART = 2**16
+PART = 2**17
 
 
 def in_lists(gathered: Gathered, ordering: Ordering, *, scores: bool = True) -> pl.LazyFrame:

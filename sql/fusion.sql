@@ -5,15 +5,16 @@
 --   SELECT query, item, rank.rrf(rank) FROM lists GROUP BY query, item
 --   FROM rank.fuse('runs', k := 60)
 --   FROM rank.fuse('runs', method := 'comb_sum', normalize := 'min_max', weights := MAP {'bm25': 2.0, 'dense': 1.0})
---   FROM rank.fuse('runs', method := 'posfuse', fitted := 'fitted')
+--   FROM rank.comb_sum('runs', normalize := 'min_max', weights := MAP {'bm25': 2.0, 'dense': 1.0})
+--   FROM rank.posfuse('runs', fitted := 'fitted')
 --
 -- Normalised scores alone are the contributions of comb_sum:
 --
 --   SELECT query, item, unnest(explain) FROM rank.fuse('runs', 'comb_sum', normalize := 'zscore', explain := TRUE)
 --
 -- `runs` names one table of system, query, item and score or rank; lists come in the order of the systems' names.
--- A method is an argument and not a macro of its own: a macro can't call another, and thirty would repeat the same
--- reading, ranking and ordering. What a method does not need is cut from the plan, since its name is a constant.
+-- Each method has a macro of its name too, with the options that it reads, which calls rank.fuse. What a method does
+-- not need is cut from the plan, since its name is a constant.
 -- COLUMNS([c FOR c IN (*) IF ...]) reads a column that may be missing, or _rank_none in its stead.
 
 CREATE OR REPLACE MACRO rank.rrf(rank, weight := 1, k := 60) AS
@@ -663,3 +664,279 @@ WITH
 SELECT COLUMNS([c FOR c IN (*) IF explain OR c != 'explain'])
 FROM _rank_final
 ORDER BY query, rank;
+
+-- Each method by its name. rank.rrf is a table after FROM, and a value elsewhere.
+
+CREATE OR REPLACE MACRO rank.rrf(
+    runs, weights := NULL, k := 60, weighting := 'multiply', order_by := NULL, descending := TRUE,
+    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'rrf', weights := weights, k := k, weighting := weighting, order_by := order_by,
+    descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.isr(
+    runs, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending', rank_base := 1,
+    duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'isr', weights := weights, order_by := order_by, descending := descending, ties := ties,
+    rank_base := rank_base, duplicates := duplicates, explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.log_isr(
+    runs, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending', rank_base := 1,
+    duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'log_isr', weights := weights, order_by := order_by, descending := descending, ties := ties,
+    rank_base := rank_base, duplicates := duplicates, explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.logn_isr(
+    runs, weights := NULL, sigma := 0.01, order_by := NULL, descending := TRUE, ties := 'item-descending',
+    rank_base := 1, duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'logn_isr', weights := weights, sigma := sigma, order_by := order_by, descending := descending,
+    ties := ties, rank_base := rank_base, duplicates := duplicates, explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.rbc(
+    runs, weights := NULL, phi := 0.8, order_by := NULL, descending := TRUE, ties := 'item-descending',
+    rank_base := 1, duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'rbc', weights := weights, phi := phi, order_by := order_by, descending := descending,
+    ties := ties, rank_base := rank_base, duplicates := duplicates, explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.borda(
+    runs, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending', rank_base := 1,
+    duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'borda', weights := weights, order_by := order_by, descending := descending, ties := ties,
+    rank_base := rank_base, duplicates := duplicates, explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.weighted_borda(
+    runs, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending', rank_base := 1,
+    duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'weighted_borda', weights := weights, order_by := order_by, descending := descending,
+    ties := ties, rank_base := rank_base, duplicates := duplicates, explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.condorcet(
+    runs, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending', rank_base := 1,
+    duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'condorcet', weights := weights, order_by := order_by, descending := descending, ties := ties,
+    rank_base := rank_base, duplicates := duplicates, explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.copeland(
+    runs, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending', rank_base := 1,
+    duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'copeland', weights := weights, order_by := order_by, descending := descending, ties := ties,
+    rank_base := rank_base, duplicates := duplicates, explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.comb_sum(
+    runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
+    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'comb_sum', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
+    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates,
+    explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.comb_mean(
+    runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
+    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'comb_mean', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
+    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates,
+    explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.comb_mnz(
+    runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
+    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'comb_mnz', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
+    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates,
+    explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.comb_anz(
+    runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
+    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'comb_anz', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
+    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates,
+    explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.comb_min(
+    runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
+    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'comb_min', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
+    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates,
+    explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.comb_max(
+    runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
+    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'comb_max', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
+    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates,
+    explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.comb_med(
+    runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
+    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'comb_med', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
+    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates,
+    explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.comb_gmnz(
+    runs, weights := NULL, gamma := 1.0, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL,
+    descending := TRUE, ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'comb_gmnz', weights := weights, gamma := gamma, normalize := normalize,
+    on_constant := on_constant, ddof := ddof, order_by := order_by, descending := descending, ties := ties,
+    rank_base := rank_base, duplicates := duplicates, explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.mixed(
+    runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
+    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'mixed', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
+    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates,
+    explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.wmnz(
+    runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
+    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'wmnz', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
+    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates,
+    explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.weighted_sum(
+    runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
+    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'weighted_sum', weights := weights, normalize := normalize, on_constant := on_constant,
+    ddof := ddof, order_by := order_by, descending := descending, ties := ties, rank_base := rank_base,
+    duplicates := duplicates, explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.convex(
+    runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
+    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'convex', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
+    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates,
+    explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.dbsf(
+    runs, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending', rank_base := 1,
+    duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'dbsf', weights := weights, order_by := order_by, descending := descending, ties := ties,
+    rank_base := rank_base, duplicates := duplicates, explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.relative_score(
+    runs, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending', rank_base := 1,
+    duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'relative_score', weights := weights, order_by := order_by, descending := descending,
+    ties := ties, rank_base := rank_base, duplicates := duplicates, explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.mapfuse(
+    runs, fitted := NULL, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending',
+    rank_base := 1, duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'mapfuse', fitted := fitted, weights := weights, order_by := order_by, descending := descending,
+    ties := ties, rank_base := rank_base, duplicates := duplicates, explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.posfuse(
+    runs, fitted := NULL, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending',
+    rank_base := 1, duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'posfuse', fitted := fitted, weights := weights, order_by := order_by, descending := descending,
+    ties := ties, rank_base := rank_base, duplicates := duplicates, explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.probfuse(
+    runs, fitted := NULL, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending',
+    rank_base := 1, duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'probfuse', fitted := fitted, weights := weights, order_by := order_by, descending := descending,
+    ties := ties, rank_base := rank_base, duplicates := duplicates, explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.segfuse(
+    runs, fitted := NULL, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL,
+    descending := TRUE, ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'segfuse', fitted := fitted, weights := weights, normalize := normalize,
+    on_constant := on_constant, ddof := ddof, order_by := order_by, descending := descending, ties := ties,
+    rank_base := rank_base, duplicates := duplicates, explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.slidefuse(
+    runs, fitted := NULL, weights := NULL, reach := 5, order_by := NULL, descending := TRUE,
+    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'slidefuse', fitted := fitted, weights := weights, reach := reach, order_by := order_by,
+    descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, explain := explain
+);
+
+CREATE OR REPLACE MACRO rank.bayesfuse(
+    runs, fitted := NULL, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending',
+    rank_base := 1, duplicates := 'first', explain := FALSE
+) AS TABLE
+FROM rank.fuse(
+    runs, method := 'bayesfuse', fitted := fitted, weights := weights, order_by := order_by, descending := descending,
+    ties := ties, rank_base := rank_base, duplicates := duplicates, explain := explain
+);

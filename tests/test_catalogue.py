@@ -45,7 +45,7 @@ def installed():
     install(connection)
     rows = connection.execute(
         "SELECT function_name, function_type, parameters, comment FROM duckdb_functions() "
-        "WHERE database_name = 'rank'"
+        "WHERE database_name = 'rank' AND function_type = 'macro'"
     ).fetchall()
     connection.close()
     return {name: (kind, parameters, comment) for name, kind, parameters, comment in rows}

@@ -16,6 +16,7 @@ from polars.testing import assert_frame_equal
 
 from polars_rank.errors import DataError
 from polars_rank.fusion import BY_RANK, BY_SCORE, FUSION_SETTINGS, METHODS, fuse, rrf
+from polars_rank.fusion_training import TRAINED, fit_fusion
 from polars_rank.normalization import NORMALIZATIONS, normalize_scores
 from polars_rank.sql import install
 
@@ -177,6 +178,89 @@ def test_engines_agree(connection, *, rows, weights, method, normalization, ties
         total = flat[0].group_by("query", "item").agg(pl.col("contribution").sum())
         both = eager.join(total, on=["query", "item"])
         assert both["contribution"].to_list() == pytest.approx(both["score"].to_list(), rel=1e-12, abs=1e-12)
+
+
+def test_each_method_has_a_macro_of_its_name(connection):
+    made = connection.execute(
+        "SELECT function_name, parameters FROM duckdb_functions() "
+        "WHERE database_name = 'rank' AND function_type = 'table_macro' AND function_name != 'fuse'"
+    ).fetchall()
+    parameters = {name: names for name, names in made if name in METHODS}
+    assert set(parameters) == set(METHODS)
+    [(every,)] = connection.execute(
+        "SELECT parameters FROM duckdb_functions() WHERE database_name = 'rank' AND function_name = 'fuse'"
+    ).fetchall()
+    own = {"k": ["rrf"], "weighting": ["rrf"], "gamma": ["comb_gmnz"], "sigma": ["logn_isr"], "phi": ["rbc"]}
+    own |= {"reach": ["slidefuse"], "fitted": TRAINED, "method": ()}
+    scaled = [name for name in (*BY_SCORE, "segfuse") if name not in ("dbsf", "relative_score")]
+    own |= dict.fromkeys(("normalize", "on_constant", "ddof"), scaled)
+    for method, names in parameters.items():
+        assert sorted(names) == sorted(name for name in every if method in own.get(name, METHODS)), method
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_macro_of_a_method_does_what_fuse_does(connection, method):
+    runs = {
+        "a": one_query(("x", 3.0), ("y", 2.0), ("z", 2.0)),
+        "b": one_query(("y", 0.9), ("w", 0.1), ("x", -0.5)),
+    }
+    long = stacked(runs)
+    connection.register("_macro_runs", long.to_arrow())
+    options = {
+        "weights": {"a": 2.0, "b": 0.5},
+        "descending": False,
+        "ties": "item-ascending",
+        "explain": True,
+    }
+    own = {"rrf": {"k": 3, "weighting": "stretch"}, "comb_gmnz": {"gamma": 2.0}, "logn_isr": {"sigma": 0.5}}
+    own |= {"rbc": {"phi": 0.3}, "slidefuse": {"reach": 1}}
+    options |= own.get(method, {})
+    if method in BY_SCORE and method not in ("dbsf", "relative_score"):
+        options |= {"normalize": "zscore", "ddof": 1, "on_constant": 0.5}
+    text = "".join(f", {name} := {literal(value)}" for name, value in options.items())
+    if method in TRAINED:
+        qrels = pl.DataFrame({"query": ["q", "q"], "item": ["x", "w"], "relevance": [1, 1]})
+        fitted = fit_fusion(runs, qrels, method, descending=False, ties="item-ascending")
+        connection.register("_macro_fitted", fitted.to_arrow())
+        options["fitted"], text = fitted, text + ", fitted := '_macro_fitted'"
+    expected = fuse(long, method, **options)
+    ours = connection.sql(f"FROM rank.{method}('_macro_runs'{text})").pl()
+    assert_frame_equal(ours, expected, check_dtypes=False, abs_tol=1e-12)
+    assert ours["score"].n_unique() > 1
+
+
+def test_rows_that_stand_apart_give_what_rows_together_give():
+    long = stacked(
+        {
+            name: run(*[(q, i, hash_) for q in "pq" for i, hash_ in zip("abc", s, strict=True)])
+            for name, s in {"s": (1.0, 2.0, 2.0), "t": (0.5, 0.5, 9.0)}.items()
+        }
+    )
+    for shuffled in (long, long.reverse(), long.sort("item"), long.sort("score", "query")):
+        assert_frame_equal(fuse(shuffled), fuse(long))
+        apart = {
+            name: rows.drop("system")
+            for (name,), rows in shuffled.partition_by("system", as_dict=True).items()
+        }
+        assert_frame_equal(fuse(dict(sorted(apart.items()))), fuse(long))
+
+
+@pytest.mark.parametrize("hashes", [pl.lit(7), pl.col("query").hash(), pl.col("item").hash() % 3])
+def test_items_of_one_hash_are_told_apart(monkeypatch, hashes):
+    runs = {"x": one_query(*[(item, 1.0) for item in "abcdefg"]), "y": one_query(("g", 2.0), ("h", 1.0))}
+    expected = fuse(stacked(runs).lazy(), explain=True).collect()
+    monkeypatch.setattr("polars_rank.fusion._hashed", lambda: hashes)
+    assert_frame_equal(fuse(runs, explain=True), expected)
+
+
+@pytest.mark.parametrize("part", [1, 5, 2**40])
+@pytest.mark.parametrize("method", ["rrf", "comb_med", "borda", "copeland"])
+def test_parts_change_nothing(monkeypatch, part, method):
+    rows = [(f"q{q}", f"d{(q * 7 + i * i) % 11}", float(i % 4)) for q in range(9) for i in range(q)]
+    runs = {"s": run(*rows), "t": run(*[(q, i, s * s) for q, i, s in reversed(rows)])}
+    expected = fuse(stacked(runs).lazy(), method).collect()
+    monkeypatch.setattr("polars_rank.places.PART", part)
+    assert_frame_equal(fuse(runs, method), expected)
 
 
 def case_runs(rows_of_runs):
