@@ -226,3 +226,13 @@ def test_gm_map_is_average_precision_and_its_mean_is_geometric():
     values = dict(rank.summarize(per_query).select("measure", "value").rows())
     assert math.isclose(values["gm_map"], (1.0 * 0.25 * 1e-5) ** (1 / 3))
     assert math.isclose(values["map"], 1.25 / 3)
+
+
+def test_an_aggregate_may_be_chosen_for_all_measures():
+    table = pl.DataFrame({"query": [1, 2], "AP": [0.25, 1.0], "num_ret": [3.0, 12.0]})
+    for aggregate, wanted in (("geometric", [0.5, 6.0]), ("mean", [0.625, 7.5]), ("sum", [1.25, 15.0])):
+        got = rank.summarize(table, aggregate=aggregate)["value"].to_list()
+        assert got == pytest.approx(wanted, abs=1e-12)
+    assert rank.summarize(table)["value"].to_list() == [0.625, 15.0]
+    with pytest.raises(ValueError, match="aggregate must be one of 'mean', 'sum', 'geometric'"):
+        rank.summarize(table, aggregate="harmonic")
