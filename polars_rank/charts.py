@@ -16,7 +16,7 @@ from polars_rank.intervals import SummaryInterval
 from polars_rank.measures.rows import number, relevant, returned
 from polars_rank.pairing import Missing, as_list, measure_columns
 from polars_rank.report import higher_is_better
-from polars_rank.tables import Frame, as_lazy, like
+from polars_rank.tables import Frame, as_lazy, like, refuse_names
 
 if TYPE_CHECKING:
     import altair as alt
@@ -171,6 +171,7 @@ def by_cutoff(
     slices: list[str] = as_list(by)
     if "k" not in call.measure.options or call.options.get("k") is not None:
         raise ValueError(f"measure must take a cutoff and have none yet, got {measure!r}")
+    refuse_names("by", slices, ["k", "value"])
     names = {f"{measure}@{k}": int(k) for k in cutoffs}
     per_query = evaluate(
         as_lazy(judged, "judged"), list(names), by=slices, query=query, rank=rank, relevance=relevance

@@ -9,9 +9,15 @@ from polars_rank.catalogue import Call, parse
 from polars_rank.errors import DataError, nearest, require_columns
 from polars_rank.measures.rows import count_relevant, judged, number, ratio, relevant, returned
 from polars_rank.pairing import as_list
-from polars_rank.tables import Frame, as_lazy, like, unify_ids
+from polars_rank.tables import Frame, as_lazy, like, refuse_names, unify_ids
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
+
+# Of the result of `diff`, and on the way to it.
+_DIFF_COLUMNS = {
+    *("rank", "rank_a", "rank_b", "relevance", "relevance_b"),
+    *("contribution", "contribution_a", "contribution_b", "_in_b"),
+}
 
 _Term = Callable[[pl.Expr, pl.Expr, Mapping[str, Any], list[str], str], pl.Expr]
 
@@ -80,6 +86,7 @@ def diff(
     """
     call = parse(measure, convention=convention)
     names: list[str] = as_list(keys)
+    refuse_names("keys", names, _DIFF_COLUMNS | {query, item})
     place: list[str] = [query, *names, item]
     tables = {"judged_a": as_lazy(judged_a, "judged_a"), "judged_b": as_lazy(judged_b, "judged_b")}
     for table, rows in tables.items():
@@ -200,8 +207,7 @@ def gains(
     rows = as_lazy(per_query, "per_query")
     carried: list[str] = as_list(by)
     require_columns(rows.collect_schema().names(), [query, system, measure, *carried], "per_query")
-    for name in {query, "value_a", "value_b", "gain", "_system", "_value"}.intersection(carried):
-        raise ValueError(f"by={name!r} is what a column of the result is called; rename it first")
+    refuse_names("by", carried, [query, "value_a", "value_b", "gain", "_system", "_value"])
     place: list[str] = [query, *carried]
     rows = rows.select(*place, pl.col(system).alias("_system"), number(measure).alias("_value"))
     rows = rows.map_batches(_refusing_unknown(a, b, place), validate_output_schema=False)

@@ -1,13 +1,13 @@
 """A judged table becomes a per-query table, and that a summary."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, TypedDict, TypeVar, Unpack, get_args
 
 import polars as pl
 
 from polars_rank.catalogue import Aggregate, Call, parse, programs
 from polars_rank.conventions import convention_of
-from polars_rank.errors import DataError, require_columns
+from polars_rank.errors import DataError, require_choice, require_columns
 from polars_rank.flat import counts, flat_plan, is_flat
 from polars_rank.intervals import SummaryInterval, summary_statistics
 from polars_rank.judging import (
@@ -327,6 +327,7 @@ def summarize(
     *,
     by: str | Sequence[str] | None = None,
     measures: Sequence[str] | None = None,
+    aggregate: Aggregate | None = None,
     interval: SummaryInterval | None = None,
     level: float = 0.95,
     weight: str | None = None,
@@ -348,6 +349,9 @@ def summarize(
         Columns to slice by; default ``["system"]`` if the table has it, else none. Null is a slice.
     measures
         The measures' columns; default: the numeric columns whose names are measures.
+    aggregate
+        ``"mean"``, ``"geometric"`` (a value below 1e-5 counts as that) or ``"sum"`` for all of them; default:
+        to each its own.
     interval
         None; ``"t"``; ``"bootstrap"``, percentiles of resampled queries; ``"basic"``, these mirrored;
         ``"bca"``, corrected for bias and skewness; ``"wilson"``, for measures that are 0 or 1.
@@ -395,6 +399,9 @@ def summarize(
     slices: list[str] = default if by is None else [by] if isinstance(by, str) else list(by)
     require_columns(schema.names(), [*slices, *(measures or [])], "per_query")
     aggregates = _aggregates(schema, slices, measures, convention)
+    if aggregate is not None:
+        require_choice("aggregate", aggregate, get_args(Aggregate))
+        aggregates = dict.fromkeys(aggregates, aggregate)
     if not aggregates:
         raise DataError(
             f"per_query has no measure among its columns {schema.names()}; name them: measures=[...]"

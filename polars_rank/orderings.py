@@ -8,11 +8,12 @@ import polars as pl
 
 from polars_rank.errors import DataError, require_columns
 from polars_rank.pairing import as_list, needs_scipy
-from polars_rank.tables import Frame, as_lazy, like, unify_ids
+from polars_rank.tables import Frame, as_lazy, like, refuse_names, unify_ids
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
 _A, _B, _ALL = "_rank_a", "_rank_b", "_all"
+_MEASURES = ("kendall_tau", "tau_ap", "spearman", "rbo")
 _IN_BOTH = pl.col(_A).is_not_null() & pl.col(_B).is_not_null()
 
 
@@ -279,6 +280,7 @@ def _matched(first: Frame, second: Frame, columns: _Columns) -> tuple[pl.LazyFra
     item, rank, by, descending = columns
     shared = [set(frame.collect_schema()) for frame in sides.values()]
     groups = as_list(by) if by is not None else ["query"] if all("query" in names for names in shared) else []
+    refuse_names("by", groups, [item, rank, "n", "unmatched", "reason", *_MEASURES])
     for table, frame in sides.items():
         require_columns(frame.collect_schema().names(), [*groups, item, rank], table)
     sides = unify_ids(sides, [name for name in (*groups, item) if name in ("query", item)])
@@ -295,13 +297,11 @@ def _matched(first: Frame, second: Frame, columns: _Columns) -> tuple[pl.LazyFra
 
 
 def _refuse_repeats(rows: pl.DataFrame, keys: list[str], table: str) -> pl.DataFrame:
-    repeated = rows.group_by(keys).len().filter(pl.col("len") > 1).sort(keys)
+    repeated = rows.group_by(keys).len(_ALL).filter(pl.col(_ALL) > 1).sort(keys)
     if len(repeated):
         row = repeated.row(0, named=True)
         where = ", ".join(f"{key} {row[key]!r}" for key in keys)
-        raise DataError(
-            f"{table} has {row['len']} rows for {where}; an ordering has each item once (see by=)"
-        )
+        raise DataError(f"{table} has {row[_ALL]} rows for {where}; an ordering has each item once (see by=)")
     return rows
 
 

@@ -15,7 +15,7 @@ Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
 EXACT_SIZE = 16  # 2**16 sign patterns are quicker to list than to sample well
-_BLOCK = 2**18  # numbers in a matrix of draws: 2 MB, which stay in the cache
+_BLOCK = 2**16  # numbers in a matrix of draws: half a MB, which stays in the cache and in the process
 _RESULTS = 2**23  # numbers in a matrix of results, 64 MB
 _ONE_THREAD = 2**18  # multiplications up to which OpenBLAS takes one thread
 

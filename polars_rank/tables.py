@@ -1,6 +1,6 @@
 """The table contract: which frames are taken, which ids, and what kind of frame is given back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import overload
 
 import polars as pl
@@ -66,10 +66,15 @@ def named_back(result: pl.LazyFrame) -> pl.LazyFrame:
     """Give slicing columns their own names back; one that is also a name of the result's is refused."""
     names = result.collect_schema().names()
     back = {name: own_name(name) for name in names if name.startswith(_SLICE)}
-    for name in back.values():
-        if name in names:
-            raise ValueError(f"by={name!r} is what a column of the result is called; rename it first")
+    refuse_names("by", list(back.values()), names)
     return result.rename(back)
+
+
+def refuse_names(argument: str, names: Sequence[str], taken: Iterable[str]) -> None:
+    """Refuse columns to group by that are called as a column that a result has beside them."""
+    for name in names:
+        if name in taken:
+            raise ValueError(f"{argument}={name!r} is what a column of the result is called; rename it first")
 
 
 def unify_ids(frames: Mapping[str, pl.LazyFrame], columns: Sequence[str]) -> dict[str, pl.LazyFrame]:

@@ -280,3 +280,17 @@ def test_gains_refuse_what_they_cannot_tell_apart():
         gains(pl.concat([PER_QUERY, PER_QUERY]), "x", "y", "AP")
     with pytest.raises(DataError, match="no column 'ap'"):
         gains(PER_QUERY, "x", "y", "ap")
+
+
+@pytest.mark.parametrize("name", ["rank_a", "contribution", "relevance_b", "query"])
+def test_a_key_that_is_called_as_a_result_is_refused(name):
+    judged = pl.DataFrame({"query": 1, "item": ["x", "y"], "rank": [1, 2], "relevance": [1, 0]})
+    judged = judged.with_columns(pl.lit(1).alias(name))
+    with pytest.raises(ValueError, match=f"keys='{name}' is what a column of the result is called"):
+        diff(judged, judged, "RR", keys=name)
+
+
+def test_gains_refuse_to_carry_what_is_called_as_a_result():
+    table = pl.DataFrame({"query": 1, "system": ["a", "b"], "AP": 1.0, "gain": 1})
+    with pytest.raises(ValueError, match="by='gain' is what a column of the result is called"):
+        gains(table, "a", "b", "AP", by="gain")

@@ -236,3 +236,13 @@ def test_what_is_no_number_is_refused(column, dtype):
     values = pl.Series(column, [None, None], dtype=dtype)
     with pytest.raises(DataError, match=f"table.{column} has type .* no number"):
         rank.evaluate(judged.with_columns(values), "AP")
+
+
+def test_an_aggregate_may_be_chosen_for_all_measures():
+    table = pl.DataFrame({"query": [1, 2], "AP": [0.25, 1.0], "num_ret": [3.0, 12.0]})
+    for aggregate, wanted in (("geometric", [0.5, 6.0]), ("mean", [0.625, 7.5]), ("sum", [1.25, 15.0])):
+        got = rank.summarize(table, aggregate=aggregate)["value"].to_list()
+        assert got == pytest.approx(wanted, abs=1e-12)
+    assert rank.summarize(table)["value"].to_list() == [0.625, 15.0]
+    with pytest.raises(ValueError, match="aggregate must be one of 'mean', 'sum', 'geometric'"):
+        rank.summarize(table, aggregate="harmonic")

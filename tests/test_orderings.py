@@ -170,3 +170,16 @@ def test_what_is_refused(function):
 def test_rbo_refuses_a_persistence_that_is_none():
     with pytest.raises(ValueError, match="persistence must be above 0 and below 1, got 1"):
         rbo(ordering({1: 1}), ordering({1: 1}), persistence=1)
+
+
+@pytest.mark.parametrize("function", [kendall_tau, tau_ap, spearman, rbo])
+def test_a_group_may_be_called_anything_but_a_result(function):
+    ordering = pl.DataFrame({"item": ["x", "y", "z"], "rank": [1, 2, 3], "group": "u"})
+    other = ordering.with_columns(rank=pl.Series([1, 3, 2]))
+    for name in ("len", "first", "place"):
+        renamed = [frame.rename({"group": name}) for frame in (ordering, other)]
+        assert function(*renamed, by=name).rows() == function(ordering, other, by="group").rows()
+    for name in ("n", "reason", function.__name__, "rank"):
+        renamed = [frame.with_columns(**{name: pl.lit(1)}) for frame in (ordering, other)]
+        with pytest.raises(ValueError, match=f"by='{name}' is what a column of the result is called"):
+            function(*renamed, by=name)
