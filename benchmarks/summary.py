@@ -4,7 +4,6 @@ Of several files the later ones add to the earlier.
 """
 
 import json
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -78,8 +77,9 @@ def main() -> None:
     figures = {(row["work"], row["against"]): row for file in files for row in file["rows"]}
     text = README.read_text(encoding="utf-8")
     for name, table in (("tables", judged_tables(figures)), ("works", works(figures))):
-        start, end = f"<!-- speed: {name} -->\n", f"\n<!-- /speed: {name} -->"
-        text = re.sub(f"{start}.*?{end}", lambda _, t=table, s=start, e=end: s + t + e, text, flags=re.DOTALL)  # type: ignore[misc]
+        start, end = f"<!-- speed: {name} -->\n", f"<!-- /speed: {name} -->"
+        before, _, rest = text.partition(start)
+        text = f"{before}{start}{table}\n{end}{rest.partition(end)[2]}"
     README.write_text(text, encoding="utf-8")
     latency = figures.get(("evaluate on 10 rows (seconds, not a ratio)", "nothing"))
     print({file["machine"] for file in files}, "ten rows:", latency and latency["seconds"])

@@ -5,6 +5,7 @@ import inspect
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal, NamedTuple, ParamSpec
 
 import polars as pl
@@ -85,6 +86,7 @@ def measure(
             names=names,
             parameters=inspect.signature(function).parameters,
         )
+        _names.cache_clear()
         return function
 
     return record
@@ -255,6 +257,7 @@ _NUMBERS = {"set_f_x": "beta", "iprec_at_recall_x": "recall", "rprec_mult_x": "m
 _GAINS = {"log2": "linear", "exp-log2": "exponential"}
 
 
+@cache
 def _names() -> dict[str, list[tuple[str, Measure, Options]]]:
     """Lower-case name to its meanings: program, measure, implied options."""
     table: dict[str, list[tuple[str, Measure, Options]]] = {}
