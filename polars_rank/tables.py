@@ -27,7 +27,10 @@ def like(original: pl.DataFrame, result: pl.LazyFrame) -> pl.DataFrame: ...
 def like(original: pl.LazyFrame, result: pl.LazyFrame) -> pl.LazyFrame: ...
 def like(original: Frame, result: pl.LazyFrame) -> Frame:
     """Give back the kind of frame that came in: lazy for lazy, eager for eager."""
-    return result.collect() if isinstance(original, pl.DataFrame) else result
+    if isinstance(original, pl.LazyFrame):
+        return result
+    # A small table is done before the streaming engine has started.
+    return result.collect(engine="in-memory" if original.height < 1000 else "auto")
 
 
 def id_kind(dtype: pl.DataType, column: str, table: str) -> str:
