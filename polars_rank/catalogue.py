@@ -286,9 +286,8 @@ def _known_name(name: str, text: str) -> tuple[str, dict[str, Any]]:
     known, lower = _names(), name.lower()
     if lower in known:
         return lower, {}
-    stem, separator, number = (
-        re.split(r"([._])(?=[\d.]+$)", lower, maxsplit=1) if lower[-1:].isdigit() else (lower, "", "")
-    )
+    numbered = re.fullmatch(r"(.+?)([._])(\d*\.?\d+)", lower)
+    stem, separator, number = numbered.groups() if numbered else (lower, "", "")
     if f"{stem}_k" in known and number.isdigit():
         return f"{stem}_k", {"k": int(number)}
     if stem == "rbp" and separator == ".":
@@ -302,6 +301,9 @@ def _why_unknown(name: str, text: str, known: Collection[str]) -> str:
     for ending, example in (("_k", "10"), ("_x", "0.5")):
         if f"{name.lower()}{ending}" in known:
             return f"measure {text!r} needs a number: {name}_{example}"
+    cut = re.fullmatch(r"(.*\D)(\d+)", name)
+    if cut and cut[1].rstrip("_-").lower() in known:
+        return f"unknown measure {text!r} (did you mean '{cut[1].rstrip('_-')}@{cut[2]}'?)"
     for entry in drop_in_alone():
         if re.fullmatch(rf"{entry}([._][\d.]+)?", name, flags=re.IGNORECASE):
             return f"measure {text!r} is trec_eval's alone: polars-rank trec-eval -m {entry} prints it"

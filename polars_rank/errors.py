@@ -15,8 +15,11 @@ class DataError(ValueError):
 
 def nearest(word: str, choices: Iterable[str]) -> str:
     """Give `` (did you mean 'x'?)`` for the choice most like `word`, or nothing."""
-    by_lower = {choice.lower(): choice for choice in choices}
-    close = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    by_lower, lower = {choice.lower(): choice for choice in choices}, word.lower()
+    # Letters that changed places look far off when they are few.
+    close = get_close_matches(lower, by_lower, n=1, cutoff=0.6) or [
+        choice for choice in by_lower if sorted(choice) == sorted(lower)
+    ]
     return f" (did you mean {by_lower[close[0]]!r}?)" if close else ""
 
 

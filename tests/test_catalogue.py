@@ -13,6 +13,8 @@ from pathlib import Path
 import duckdb
 import pytest
 from engines import parse_call
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import polars_rank
 from polars_rank.catalogue import MEASURES, parse, to_sql
@@ -299,3 +301,33 @@ def test_documentation_of_a_measure(name):
     assert re.search(r"\nReferences\n-+\n\S", text)
     if MEASURES[name].options:
         assert "\nRaises\n------\nValueError\n" in text
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("ngcd@10", "ndcg"),
+        ("recal@5", "recall"),
+        ("mrr10", "mrr@10"),
+        ("nDCG_10", "nDCG@10"),
+        ("nDCG-10", "nDCG@10"),
+        ("set_F_1.2.3", "set_F_x"),
+    ],
+)
+def test_a_mistyped_measure_is_refused_with_the_nearest(typed, meant):
+    with pytest.raises(ValueError, match=rf"unknown measure '{typed}' \(did you mean '{meant}'\?\)"):
+        parse(typed)
+
+
+NAMES = sorted({name for each in MEASURES.values() for names in each.names.values() for name in names})
+
+
+@given(st.sampled_from(NAMES), st.text("@()-_.,=0123456789lrekpx", max_size=4), st.integers(0, 20))
+@example("10", "", 0)
+def test_any_spelling_is_read_or_refused_in_words(name, inserted, at):
+    spelling = name[:at] + inserted + name[at:]
+    try:
+        said = f"measure {parse(spelling).measure.name}"
+    except ValueError as refusal:
+        said = str(refusal)
+    assert re.search("measure|must", said)
