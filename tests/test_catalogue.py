@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 
 import duckdb
+import hypothesis
 import pytest
 from engines import parse_call
-from hypothesis import example, given
 from hypothesis import strategies as st
 
 import polars_rank
@@ -322,8 +322,8 @@ def test_a_mistyped_measure_is_refused_with_the_nearest(typed, meant):
 NAMES = sorted({name for each in MEASURES.values() for names in each.names.values() for name in names})
 
 
-@given(st.sampled_from(NAMES), st.text("@()-_.,=0123456789lrekpx", max_size=4), st.integers(0, 20))
-@example("10", "", 0)
+@hypothesis.given(st.sampled_from(NAMES), st.text("@()-_.,=0123456789lrekpx", max_size=4), st.integers(0, 20))
+@hypothesis.example("10", "", 0)
 def test_any_spelling_is_read_or_refused_in_words(name, inserted, at):
     spelling = name[:at] + inserted + name[at:]
     try:
