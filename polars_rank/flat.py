@@ -61,11 +61,10 @@ def flat_plan(
     options = [call.measure.options | call.options for call in calls.values()]
     least = min((o["min_relevance"] for o in options if "min_relevance" in o), default=1)
     whole = rows.collect_schema()[columns["relevance"]].is_integer()
-    gains = any(call.measure.name in _GAIN for call in calls.values())
-    # A grade between 0 and 1 gains, and is not relevant: whole grades have none.
-    between = gains and not whole
-    least = min(least, 1) if gains else least
     cutoffs = [o["k"] for call, o in zip(calls.values(), options, strict=True) if call.measure.name in _GAIN]
+    # A grade between 0 and 1 gains, and is not relevant: whole grades have none.
+    between = bool(cutoffs) and not whole
+    least = min(least, 1) if cutoffs else least
     depth = None if None in cutoffs else max(cutoffs, default=None)
     shared = _Shared(sure=0 if between else least, depth=depth)
     values = {
