@@ -9,113 +9,61 @@ from polars_rank.ranked_lists import Gathered, Ordering
 
 LIST = ["list", "query"]
 
-# Rows that are worked on at once: few enough that the tables of a group-by stay in the processor's cache.
-PART = 2**17
-
 
 def in_lists(gathered: Gathered, ordering: Ordering, *, scores: bool = True) -> pl.LazyFrame:
     """Make one row of each list: `number` of its query, what is known of the list, and its items in order.
 
     Equal keys are ordered by the item, so that no row order can change a place.
     """
-    lists = pl.concat(_listed(gathered, ordering, [True] * len(gathered.rows), scores=scores), how="diagonal")
-    ordered = lists.join(gathered.lists, on="list").sort("query", "list")
-    return ordered.with_columns(number=pl.col("query").rle_id())
-
-
-def in_parts(
-    gathered: Gathered, ordering: Ordering, *, scores: bool = True
-) -> tuple[list[pl.DataFrame], pl.Series]:
-    """Make the same of runs that are in memory, in parts of whole queries; and the queries in order."""
-    in_blocks = gathered._replace(rows=[_in_blocks(rows) for rows in gathered.rows])
-    # nulls_last is slow where nothing is null.
-    nulls = [rows.select(pl.col("key").null_count()).collect().item() > 0 for rows in gathered.rows]
-    grouped = _listed(in_blocks, ordering, nulls, scores=scores)
-    lists = pl.concat(pl.collect_all(grouped, engine="in-memory"), how="diagonal", rechunk=True)
-    cut = (
-        lists.lazy()
-        .select("query", "list", "length")
-        .with_row_index("at")
-        .join(gathered.lists, on="list")
-        .sort("query", "list")
-        .with_columns(number=pl.col("query").rle_id(), part=pl.col("length").cast(pl.Int64).cum_sum() // PART)
-        .with_columns(pl.col("part").first().over("number"))
-        .collect()
-    )
-    # Each list is moved once, into its part; what is known of it is put beside.
-    inner = lists.select(pl.exclude("query", "list", "length"))
-    parts = cut.partition_by("part", maintain_order=True, include_key=False) or [cut.drop("part")]
-    known = [part.drop("at").hstack(inner[part["at"]]) for part in parts]
-    return known, cut["query"].unique(maintain_order=True)
-
-
-def _listed(
-    gathered: Gathered, ordering: Ordering, nulls: Sequence[bool], *, scores: bool
-) -> list[pl.LazyFrame]:
-    item = pl.col("item").cast(pl.String) if ordering.ties == "item-text-descending" else pl.col("item")
     kept = ["item", *["score"] * scores, *["given"] * gathered.by_rank]
     listed = []
-    for number, (rows, some_null) in enumerate(zip(gathered.rows, nulls, strict=True)):
-        in_order = pl.col(kept).sort_by(
-            pl.col("key"), item, descending=[True, ordering.ties != "item-ascending"], nulls_last=some_null
-        )
-        names = rows.collect_schema().names()
-        known = [name for name in LIST if name in names]
-        if "block" in names:
-            grouped = rows.group_by("block").agg(pl.col(known).first(), in_order).drop("block")
-        else:
-            grouped = rows.group_by(known).agg(in_order)
+    for number, rows in enumerate(gathered.rows):
+        known = [name for name in LIST if name in rows.collect_schema()]
+        grouped = rows.group_by(known).agg(best_first(kept, ordering))
         if "list" not in known:
             grouped = grouped.with_columns(list=pl.lit(number, pl.UInt32))
         listed.append(grouped.with_columns(length=pl.col("item").list.len()))
-    return listed
+    ordered = pl.concat(listed, how="diagonal").join(gathered.lists, on="list").sort("query", "list")
+    return ordered.with_columns(number=pl.col("query").rle_id())
 
 
-def _in_blocks(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Number the lists where the rows of each stand together, which makes grouping cheap."""
-    known = [pl.col(name) for name in LIST if name in rows.collect_schema()]
-    starts = pl.any_horizontal(column.ne_missing(column.shift()) for column in known)
-    starting, lists = pl.collect_all([rows.select(block=starts), rows.filter(starts).select(known)])
-    if lists.is_duplicated().any():
-        return rows
-    return rows.with_columns(starting.to_series().cum_sum().set_sorted())
+def best_first(kept: Sequence[str], ordering: Ordering, *, nulls: bool = True) -> pl.Expr:
+    """Put the rows of a list in order; to look for `nulls` takes a third more time."""
+    down = [True, ordering.ties != "item-ascending"]
+    return pl.col(kept).sort_by(pl.col("key"), by_ties(ordering), descending=down, nulls_last=nulls)
 
 
-def placed(lists: pl.LazyFrame, ordering: Ordering, *, repeats: bool = True) -> pl.LazyFrame:
-    """Make one row of each item of a list, with its `place` (1, 2, ...) and `rank`; `query` is its number.
+def by_ties(ordering: Ordering) -> pl.Expr:
+    """Give what orders equal keys."""
+    return pl.col("item").cast(pl.String) if ordering.ties == "item-text-descending" else pl.col("item")
 
-    Places are given over all rows, then a repeated item counts at its best, so that it does not move
-    those below it. Where it is known that none is repeated, nothing need be looked for.
-    """
+
+def placed(lists: pl.LazyFrame, ordering: Ordering) -> pl.LazyFrame:
+    """Make one row of each item of a list, with its `place` (1, 2, ...) and `rank`; `query` is its number."""
     inner = [name for name in ("item", "score", "given") if name in lists.collect_schema()]
-    rows = lists.with_columns(place=pl.int_ranges(1, pl.col("length") + 1))
-    if repeats:
-        best = pl.col("item").list.eval(pl.element().is_first_distinct())
-        rows = rows.with_columns(best=best).explode(*inner, "place", "best").filter(_best(ordering))
-    else:
-        rows = rows.explode(*inner, "place")
+    rows = lists.with_columns(
+        place=pl.int_ranges(1, pl.col("length") + 1),
+        best=pl.col("item").list.eval(pl.element().is_first_distinct()),
+    ).explode(*inner, "place", "best")
+    best = with_best(rows, ordering, pl.col("query")).with_columns(query="number").drop("number")
+    return ranked(best, given="given" in inner)
+
+
+def with_best(rows: pl.LazyFrame, ordering: Ordering, query: pl.Expr) -> pl.LazyFrame:
+    """Count a repeated item at its best, or refuse it, after places were given: none below it moves."""
+    best: str | pl.Expr = "best"
+    if ordering.duplicates == "error":
+        told = ["best", "system", query, "item"]
+        best = pl.map_batches(told, _refuse_repeat, return_dtype=pl.Boolean, is_elementwise=True)
+    return rows.filter(best).drop("best")
+
+
+def ranked(rows: pl.LazyFrame, *, given: bool) -> pl.LazyFrame:
+    """Add the `rank` that a method goes by: the place, or the given rank."""
     place = pl.col("place").cast(pl.Float64)
-    rank = pl.when("by_rank").then("given").otherwise(place) if "given" in inner else place
-    return rows.with_columns(query="number", rank=rank).drop(
-        "number", "best", "by_rank", "given", strict=False
-    )
-
-
-def _best(ordering: Ordering) -> pl.Expr:
-    if ordering.duplicates == "first":
-        return pl.col("best")
-    return pl.map_batches(
-        ["best", "system", "query", "item"], _refuse_repeat, return_dtype=pl.Boolean, is_elementwise=True
-    )
-
-
-def counted(lists: pl.LazyFrame) -> pl.LazyFrame:
-    """Count the different items of all queries, and tell whether one `repeats` in a list."""
-    item = pl.col("item")
-    per_query = lists.group_by("number").agg(
-        items=item.explode().n_unique(), repeats=(item.list.n_unique() != pl.col("length")).any()
-    )
-    return per_query.select(pl.col("items").sum(), pl.col("repeats").any())
+    if not given:
+        return rows.with_columns(rank=place).drop("by_rank")
+    return rows.with_columns(rank=pl.when("by_rank").then("given").otherwise(place)).drop("by_rank", "given")
 
 
 def _refuse_repeat(series: Sequence[pl.Series]) -> pl.Series:

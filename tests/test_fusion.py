@@ -249,7 +249,7 @@ def test_rows_that_stand_apart_give_what_rows_together_give():
 def test_items_of_one_hash_are_told_apart(monkeypatch, hashes):
     runs = {"x": one_query(*[(item, 1.0) for item in "abcdefg"]), "y": one_query(("g", 2.0), ("h", 1.0))}
     expected = fuse(stacked(runs).lazy(), explain=True).collect()
-    monkeypatch.setattr("polars_rank.fusion._hashed", lambda: hashes)
+    monkeypatch.setattr("polars_rank.fusion_parts.hashed", lambda: hashes)
     assert_frame_equal(fuse(runs, explain=True), expected)
 
 
@@ -259,7 +259,7 @@ def test_parts_change_nothing(monkeypatch, part, method):
     rows = [(f"q{q}", f"d{(q * 7 + i * i) % 11}", float(i % 4)) for q in range(9) for i in range(q)]
     runs = {"s": run(*rows), "t": run(*[(q, i, s * s) for q, i, s in reversed(rows)])}
     expected = fuse(stacked(runs).lazy(), method).collect()
-    monkeypatch.setattr("polars_rank.places.PART", part)
+    monkeypatch.setattr("polars_rank.fusion_parts.PART", part)
     assert_frame_equal(fuse(runs, method), expected)
 
 

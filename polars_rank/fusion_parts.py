@@ -1,0 +1,174 @@
+"""Runs in memory: put in order, cut at the same queries, and each part sorted by item."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+from polars_rank.errors import DataError
+from polars_rank.places import LIST, best_first, by_ties, ranked, with_best
+from polars_rank.ranked_lists import Gathered, Ordering
+
+# Rows that are worked on at once: few enough that they stay in the processor's cache.
+PART = 2**17
+
+
+class Part(NamedTuple):
+    """Some queries of all runs: their `lists`, and the `rows` of these under each other, best first."""
+
+    lists: pl.DataFrame
+    rows: pl.DataFrame
+
+
+def in_parts(gathered: Gathered, ordering: Ordering, *, scores: bool) -> tuple[list[Part], pl.Series]:
+    """Put each run in order, where it is not, and cut all of them at the same queries.
+
+    A list knows its query by number; the ids are given beside, in order.
+    """
+    kept = ["item", *["score"] * scores, *["given"] * gathered.by_rank]
+    marked = [_marked(rows, kept, ordering) for rows in gathered.rows]
+    frames = pl.collect_all(marked, engine="in-memory")
+    for frame in frames:
+        refuse_null_ids(frame["query"], frame["item"])
+    numbers, queries = _numbered(frames)
+    ordered, lists = [], []
+    for frame, number in zip(frames, numbers, strict=True):
+        rows, lists_of = _in_order(frame, number, kept, ordering)
+        lists.append(lists_of.with_columns(frame=pl.lit(len(ordered), pl.UInt32)))
+        ordered.append(rows)
+    known = _in_order_of_parts(pl.concat(lists))
+    known = known.join(gathered.lists.collect(), on="list", how="left", maintain_order="left")
+    # What a part takes of a list is one slice.
+    slices = known.group_by("part", "list", maintain_order=True).agg(
+        pl.col("frame", "start").first(), pl.col("length").sum()
+    )
+    rows = [
+        pl.concat([ordered[frame].slice(start, length) for frame, start, length in taken.rows()])
+        for taken in slices.drop("list").partition_by("part", maintain_order=True, include_key=False)
+    ]
+    lists_of = known.drop("frame", "start").partition_by("part", maintain_order=True, include_key=False)
+    return [Part(*part) for part in zip(lists_of, rows, strict=True)], queries
+
+
+def _marked(rows: pl.LazyFrame, kept: Sequence[str], ordering: Ordering) -> pl.LazyFrame:
+    """Tell where a list `starts`, and whether all rows that follow one of their list are `in_order`."""
+    lists = [name for name in LIST if name in rows.collect_schema()]
+    starts = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in lists)
+    key, above = pl.col("key"), pl.col("key").shift()
+    tied = (~pl.col("starts") & key.eq_missing(above)).arg_true()
+    item, item_above = (by_ties(ordering).gather(row) for row in (tied, tied - 1))
+    best_first = item > item_above if ordering.ties == "item-ascending" else item < item_above
+    falling = pl.col("starts") | (key <= above).fill_null(key.is_null())
+    marked = rows.select(*lists, "key", *kept, starts=starts)
+    return marked.with_columns(in_order=falling.all() & best_first.all())
+
+
+def refuse_null_ids(*ids: pl.Series) -> None:
+    """Refuse rows without a query or an item."""
+    for column in ids:
+        if column.null_count():
+            raise DataError(f"a run has a null {column.name}; every row needs its id")
+
+
+def _numbered(frames: Sequence[pl.DataFrame]) -> tuple[list[pl.Series], pl.Series]:
+    """Number the queries in order, and the lists as they start: list by list, query by query."""
+    heads = [frame.filter("starts").select(pl.col("^(list|query)$")) for frame in frames]
+    queries = pl.concat([head["query"] for head in heads]).unique().sort()
+    numbers = queries.to_frame().with_row_index("number")
+    joined = [
+        head.join(numbers, on="query", how="left", maintain_order="left").with_columns(
+            list="list" if "list" in head.columns else pl.lit(number, pl.UInt32)
+        )
+        for number, head in enumerate(heads)
+    ]
+    of = pl.col("list").cast(pl.Int64) * 2**32 + pl.col("number").cast(pl.Int64)
+    return [lists.select(of=of).to_series() for lists in joined], queries
+
+
+def _in_order(
+    frame: pl.DataFrame, numbers: pl.Series, kept: Sequence[str], ordering: Ordering
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Put the rows in order; give them, and how long each list is."""
+    starts = frame["starts"].arg_true().cast(pl.Int64)
+    ascending = bool((numbers.diff() > 0).all())
+    if ascending and frame["in_order"].all():
+        lengths = starts.shift(-1, fill_value=frame.height) - starts
+        return frame.select(kept), pl.DataFrame({"of": numbers, "length": lengths})
+    sort = best_first(kept, ordering, nulls=frame["key"].null_count() > 0)
+    of = pl.lit(numbers).gather(pl.col("starts").cum_sum() - 1)
+    of = of.set_sorted() if ascending else of
+    grouped = frame.lazy().group_by(of=of).agg(sort).sort("of").collect(engine="in-memory")
+    lengths = pl.col("item").list.len().cast(pl.Int64).alias("length")
+    return grouped.select(kept).explode(kept), grouped.select("of", lengths)
+
+
+def _in_order_of_parts(lists: pl.DataFrame) -> pl.DataFrame:
+    """Tell the list, the query, in which part it goes and where it starts in its frame."""
+    known = lists.select(
+        "frame",
+        "length",
+        list=(pl.col("of") // 2**32).cast(pl.UInt32),
+        query=(pl.col("of") % 2**32).cast(pl.UInt32),
+        start=(pl.col("length").cum_sum() - pl.col("length")).over("frame"),
+    )
+    per_query = known.group_by("query").agg(pl.col("length").sum()).sort("query")
+    parts = per_query.select("query", part=pl.col("length").cum_sum() // PART)
+    return known.join(parts, on="query").sort("part", "list", "query")
+
+
+def in_list_order(part: Part, queries: pl.Series, ordering: Ordering) -> pl.LazyFrame:
+    """Give the rows as they stand, without those of repeated items."""
+    best = pl.struct("at", "item").is_first_distinct()
+    rows = _told(_placed(part).with_columns(best=best), part.lists)
+    return _ranked(rows.drop("at"), part, queries, ordering)
+
+
+def by_item(part: Part, queries: pl.Series, ordering: Ordering) -> pl.LazyFrame:
+    """Put the rows of an item of a query together, list by list: a `group`, whose `first` row was there.
+
+    Where `collided`, two items met in a group, and nothing that is made of it is right.
+    """
+    # Sorting numbers takes half the time of grouping: the hash's upper bits, and the row in the lower.
+    low = 2 ** part.rows.height.bit_length() - 1
+    hashes, rest = pl.lit(2**64 - 1 - low, pl.UInt64), pl.lit(low, pl.UInt64)
+    packed = (hashed() & hashes) | pl.int_range(pl.len(), dtype=pl.UInt64)
+    query = pl.lit(part.lists["query"]).gather("at").alias("query")
+    kept = ["query", "at", "place", *part.rows.columns]
+    rows = (
+        _placed(part)
+        .with_columns(query)
+        .with_columns(packed=packed.sort())
+        .with_columns(first=(pl.col("packed") & rest).cast(pl.UInt32), packed=pl.col("packed") & hashes)
+        .select("first", pl.col(kept).gather("first"), group=pl.col("packed").rle_id())
+        .with_columns(pl.col("group").set_sorted())
+    )
+    same = {name: pl.col(name) == pl.col(name).shift() for name in ("group", "query", "item", "at")}
+    rows = rows.with_columns(
+        collided=(same["group"] & ~(same["query"] & same["item"])).any(),
+        best=~(same["group"] & same["at"]).fill_null(value=False),
+    )
+    return _ranked(_told(rows, part.lists), part, queries, ordering)
+
+
+def hashed() -> pl.Expr:
+    """Give one number an item of a query, which two of them may share."""
+    return pl.col("item").hash() ^ pl.col("query").hash()
+
+
+def _placed(part: Part) -> pl.LazyFrame:
+    """Tell each row where its list stands `at`, and its `place` there."""
+    places = part.lists.lazy().select(
+        at=pl.int_range(pl.len(), dtype=pl.UInt32),
+        place=pl.int_ranges(1, pl.col("length") + 1, dtype=pl.UInt32),
+    )
+    return pl.concat([part.rows.lazy(), places.explode("place")], how="horizontal")
+
+
+def _told(rows: pl.LazyFrame, lists: pl.DataFrame) -> pl.LazyFrame:
+    """Tell each row what is known of its list."""
+    return rows.with_columns(pl.lit(known).gather("at").alias(known.name) for known in lists)
+
+
+def _ranked(rows: pl.LazyFrame, part: Part, queries: pl.Series, ordering: Ordering) -> pl.LazyFrame:
+    query_id = pl.lit(queries).gather("query").alias("query")
+    return ranked(with_best(rows, ordering, query_id), given="given" in part.rows.columns)
