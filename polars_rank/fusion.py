@@ -530,7 +530,8 @@ def _finish_by_item(fused: pl.LazyFrame, ids: pl.Series) -> pl.LazyFrame:
     return (
         fused.with_columns(score=_KNOWN_SCORE)
         .with_columns(down=down)
-        .select(pl.exclude("down", "group", "first").gather(pl.col("down").arg_sort()))
+        .sort("down", multithreaded=False)
+        .drop("down", "group", "first")
         .with_columns(rank=row - before.forward_fill().fill_null(0))
         .with_columns(query=pl.lit(ids).gather("query"))
     )
