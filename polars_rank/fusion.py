@@ -1,17 +1,15 @@
 """Rank fusion: several runs become one."""
 
 from collections.abc import Callable, Mapping, Sequence
-from math import frexp
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import polars as pl
 
-from polars_rank.duels import contested
 from polars_rank.errors import require_choice
+from polars_rank.fusion_methods import BY_SCORE, JOINED, METHODS, Parameters, Scale, numbers, scored, unit_of
 from polars_rank.fusion_parts import Part, by_item, in_list_order, in_parts, refuse_null_ids
-from polars_rank.fusion_training import TRAINED, with_worth
-from polars_rank.normalization import normalized, require_normalization
-from polars_rank.places import in_lists, placed, query_ids, sorted_sum, with_absent
+from polars_rank.normalization import require_normalization
+from polars_rank.places import in_lists, placed, query_ids, sorted_sum
 from polars_rank.ranked_lists import (
     Columns,
     Duplicates,
@@ -25,25 +23,6 @@ from polars_rank.ranking import OrderBy, Ties
 
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
 
-BY_RANK = ("rrf", "isr", "log_isr", "logn_isr", "rbc", "borda", "weighted_borda", "condorcet", "copeland")
-BY_SCORE = (
-    "comb_sum",
-    "comb_mean",
-    "comb_mnz",
-    "comb_anz",
-    "comb_min",
-    "comb_max",
-    "comb_med",
-    "comb_gmnz",
-    "mixed",
-    "wmnz",
-    "weighted_sum",
-    "convex",
-    "dbsf",
-    "relative_score",
-)
-METHODS = (*BY_RANK, *BY_SCORE, *TRAINED)
-
 FUSION_SETTINGS: Mapping[str, Mapping[str, object]] = {
     "qdrant_rrf": {"method": "rrf", "k": 1, "weighting": "stretch"},
     "qdrant_dbsf": {"method": "dbsf"},
@@ -55,26 +34,6 @@ FUSION_SETTINGS: Mapping[str, Mapping[str, object]] = {
 Both count ranks from 0. Weaviate adds w / (60 + rank - 1), so k = 59 for ranks from 1. Qdrant adds
 1 / (2 + rank - 1), so k = 1 (its own k less 1), and a weight stretches its ranks to rank / w.
 """
-
-
-class Scale(NamedTuple):
-    """How scores are brought to one scale."""
-
-    normalize: str | None = None
-    on_constant: float = 0
-    ddof: int = 0
-
-
-class Parameters(NamedTuple):
-    """The numbers in the formulas."""
-
-    k: float | pl.Expr = 60
-    gamma: float = 1.0
-    sigma: float = 0.01
-    phi: float = 0.8
-    weighting: str = "multiply"
-    unit: float = 1.0
-    some_weigh_0: bool = True
 
 
 def _checked(k: float, gamma: float, sigma: float, phi: float, weighting: str) -> Parameters:
@@ -300,29 +259,23 @@ def fuse(
     gathered = gather(runs, weights=weights, systems=systems, ordering=ordering, columns=columns)
     wanted = ordering.needs_score or explain
     parameters = parameters._replace(
-        unit=unit_of(weights), some_weigh_0=bool(weights) and 0 in _numbers(weights)
+        unit=unit_of(weights), some_weigh_0=bool(weights) and 0 in numbers(weights)
     )
 
     def fuse_rows(rows: pl.LazyFrame, *, by_item: bool = False) -> pl.LazyFrame:
         options: dict[str, Any] = {"fitted": fitted, "reach": reach, "explain": explain, "by_item": by_item}
         return scored(rows, method, parameters, scale, **options)
 
-    result: pl.DataFrame | pl.LazyFrame
-    parts, queries = in_parts(gathered, ordering, scores=wanted) if all_eager(runs) else ([], None)
+    eager = all_eager(runs)
+    parts, queries = in_parts(gathered, ordering, scores=wanted) if eager else ([], pl.Series())
     if parts:
-        joined = method in _JOINED or normalize == "borda"
-        fuse_parts = _in_list_order if joined else _by_item
-        fused = pl.concat(fuse_parts(parts, queries, ordering, fuse_rows))
-        result = _named(fused.lazy(), columns, explain=explain).collect(engine="in-memory")
+        fuse_parts = _in_list_order if method in JOINED or normalize == "borda" else _by_item
+        result: pl.DataFrame | pl.LazyFrame = pl.concat(fuse_parts(parts, queries, ordering, fuse_rows))
     else:
         lists = in_lists(gathered, ordering, scores=wanted)
-        rows = _finish(fuse_rows(placed(lists, ordering)), query_ids(lists))
-        checked = pl.map_batches(
-            ["query", "item"], _refuse_null_ids, return_dtype=pl.Boolean, is_elementwise=True
-        )
-        result = _named(rows.filter(checked), columns, explain=explain)
-        result = result.collect() if all_eager(runs) else result
-    return cast(F, result)
+        plan = _finish(fuse_rows(placed(lists, ordering)), query_ids(lists)).filter(_ids_are_known())
+        result = plan.collect() if eager else plan
+    return cast(F, result.select(_named(columns, explain=explain)))
 
 
 def _in_list_order(
@@ -348,170 +301,6 @@ def _by_item(
     for number, part in zip(collided, apart, strict=True):
         fused[number] = part.select(fused[number].columns)
     return fused
-
-
-def _numbers(weights: Weights | None) -> list[float]:
-    return list(weights.values() if isinstance(weights, Mapping) else weights or [])
-
-
-def unit_of(*weights: Weights | None) -> float:
-    """Give a power of two above the sum of the weights, for exact sums."""
-    total = max((sum(_numbers(each)) for each in weights if each), default=0)
-    return 2.0 ** frexp(total or 0.5)[1]
-
-
-def scored(
-    rows: pl.LazyFrame,
-    method: str,
-    parameters: Parameters,
-    scale: Scale,
-    *,
-    fitted: pl.DataFrame | pl.LazyFrame | None = None,
-    reach: int = 5,
-    explain: bool = False,
-    by_item: bool = False,
-) -> pl.LazyFrame:
-    """Fuse placed rows: one row an item of a query, with `score` and `first`, where it first came.
-
-    Of rows that stand `by_item` already, `first` is the row.
-    """
-    if method in _NEED_ABSENT or scale.normalize == "borda":
-        rows = with_absent(rows)
-    if method in TRAINED:
-        rows = with_worth(rows, method, fitted, reach)
-    if method in (*BY_SCORE, "segfuse"):
-        rows = _with_value(rows, method, scale)
-    if method in ("condorcet", "copeland"):
-        rows = contested(rows, method, shares=explain)
-    else:
-        term = _term(method, parameters)
-        if parameters.some_weigh_0:
-            term = pl.when(pl.col("weight") > 0).then(term)
-        rows = rows.with_columns(term=term if method in BY_RANK else term.fill_nan(None))
-    return _total(rows, method, parameters, explain=explain, by_item=by_item)
-
-
-_NEED_ABSENT = ("borda", "weighted_borda", "condorcet", "copeland", "bayesfuse")
-
-# Methods that join, after which rows stand in no order.
-_JOINED = (*_NEED_ABSENT, *TRAINED)
-
-# Methods that are comb_sum over a normalisation of their own.
-OWN_SCALE = {"dbsf": Scale("zscore", 0, 1), "relative_score": Scale("min_max", 1, 0)}
-
-
-def _with_value(rows: pl.LazyFrame, method: str, scale: Scale) -> pl.LazyFrame:
-    if method in OWN_SCALE:
-        if scale != Scale():
-            raise ValueError(
-                f"{method} has a normalisation of its own; leave out normalize, on_constant and ddof, "
-                'or use method="comb_sum" with them'
-            )
-        scale = OWN_SCALE[method]
-    rows = normalized(rows, scale.normalize, on_constant=scale.on_constant, ddof=scale.ddof)
-    if method == "dbsf":
-        # (score - (mean - 3 deviations)) / (6 deviations)
-        rows = rows.with_columns(value=(pl.col("value") + 3) / 6)
-    return rows
-
-
-def _term(method: str, parameters: Parameters) -> pl.Expr:
-    """Give what one list adds for an item, before the method's factor."""
-    rank, weight, value = pl.col("rank"), pl.col("weight"), pl.col("value")
-    if method == "rrf" and parameters.weighting == "stretch":
-        return 1 / (parameters.k + rank / weight)
-    if method in TRAINED:
-        worth = pl.col("worth") * (value + 1) if method == "segfuse" else pl.col("worth")
-    elif method in ("isr", "log_isr", "logn_isr"):
-        worth = 1 / rank**2
-    elif method == "rbc":
-        worth = (1 - parameters.phi) * parameters.phi ** (rank - 1)
-    elif method in ("borda", "weighted_borda"):
-        candidates = pl.col("candidates").cast(pl.Float64)
-        # An item that a list lacks gets the mean of the points that are left.
-        worth = (candidates - rank + 1).fill_null((candidates - pl.col("length") + 1) / 2)
-    elif method == "rrf":
-        return weight / (parameters.k + rank)
-    else:
-        worth = value
-    return worth if method == "wmnz" else weight * worth
-
-
-# ranx starts its maximum here. Scores get so low where "max" divides a list that has no positive one.
-_FLOOR = -1e9
-
-_TERM = pl.col("term")
-_RETURNED = _TERM.count().cast(pl.Float64)
-
-# What the sum of the terms is multiplied by.
-_FACTORS: Mapping[str, Callable[[Parameters], pl.Expr]] = {
-    "isr": lambda _: _RETURNED,
-    "log_isr": lambda _: _RETURNED.log(),
-    "logn_isr": lambda parameters: (_RETURNED + parameters.sigma).log(),
-    "comb_mnz": lambda _: _RETURNED,
-    "comb_gmnz": lambda parameters: _RETURNED**parameters.gamma,
-    "comb_anz": lambda _: 1 / _RETURNED,
-    "comb_mean": lambda _: 1 / pl.col("systems").first(),
-    "convex": lambda _: 1 / pl.col("total_weight").first(),
-    "mixed": lambda _: _RETURNED.sqrt(),
-    "wmnz": lambda _: sorted_sum(pl.col("weight").filter(_TERM.is_not_null())),
-}
-
-
-# What picks one score, or the mean of two.
-_CHOICES: Mapping[str, Sequence[pl.Expr]] = {
-    "comb_min": [_TERM.min()],
-    "comb_max": [_TERM.max()],
-    "comb_med": [_TERM.quantile(0.5, "lower"), _TERM.quantile(0.5, "higher")],
-}
-
-
-def _total(
-    rows: pl.LazyFrame, method: str, parameters: Parameters, *, explain: bool, by_item: bool
-) -> pl.LazyFrame:
-    """Make one row of each item of a query: its fused score, and where it came first."""
-    summed = sorted_sum(_TERM)
-    if method in BY_RANK:
-        # Terms of known size are summed as whole numbers: exact, in whatever order the rows came.
-        one = 2.0**100 / parameters.unit
-        rows = rows.with_columns(exact=(_TERM * one).cast(pl.Int128))
-        if by_item:
-            upto = pl.col("exact").fill_null(0).cum_sum()
-            rows = rows.with_columns(upto=upto, before=upto.shift(fill_value=0))
-            summed = pl.col("upto").last() - pl.col("before").first()
-        else:
-            summed = pl.col("exact").sum()
-        summed = summed.cast(pl.Float64) / one
-    if method in ("condorcet", "copeland"):
-        total, share = pl.col("decided").first(), _TERM
-    elif method in _CHOICES:
-        chosen = _CHOICES[method]
-        total = pl.sum_horizontal(chosen) / len(chosen)
-        if method == "comb_max":
-            total = total.clip(_FLOOR)
-        share = total * pl.sum_horizontal(_part_in(choice) for choice in chosen) / len(chosen)
-    elif method in _FACTORS:
-        factor = _FACTORS[method](parameters)
-        total, share = pl.when(_RETURNED > 0).then(summed * factor), _TERM * factor
-    else:
-        total, share = summed, _TERM
-    aggregates = {"score": total.fill_null(0.0)}
-    if explain:
-        part = pl.struct("system", "rank", "score", contribution=share.fill_null(0.0))
-        aggregates["explain"] = part.sort_by("list")
-    if by_item:
-        known = pl.col("query", "item", "first", "collided").first()
-        return rows.group_by("group", maintain_order=True).agg(known, **aggregates)
-    # Where an item first comes: list by list, place by place.
-    first = pl.col("list").cast(pl.Int64) * 2**32 + pl.col("place").cast(pl.Int64)
-    rows = rows.with_columns(first=first)
-    return rows.group_by("query", "item").agg(pl.col("first").min(), **aggregates)
-
-
-def _part_in(choice: pl.Expr) -> pl.Expr:
-    """Share a chosen score among the lists that gave it."""
-    gave = choice == _TERM
-    return gave.cast(pl.Float64) / gave.sum()
 
 
 # Zero has two signs, and a sort tells them apart.
@@ -553,14 +342,17 @@ def _finish(fused: pl.LazyFrame, queries: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def _named(ordered: pl.LazyFrame, columns: Columns, *, explain: bool) -> pl.LazyFrame:
-    renamed = {name: getattr(columns, name) for name in ("query", "item", "score", "rank")}
-    return ordered.select(*(pl.col(old).alias(new) for old, new in renamed.items()), *["explain"] * explain)
+def _named(columns: Columns, *, explain: bool) -> list[pl.Expr]:
+    named = [pl.col(name).alias(getattr(columns, name)) for name in ("query", "item", "score", "rank")]
+    return [*named, *[pl.col("explain")] * explain]
 
 
-def _refuse_null_ids(series: Sequence[pl.Series]) -> pl.Series:
-    refuse_null_ids(*series)
-    return series[0].is_not_null()
+def _ids_are_known() -> pl.Expr:
+    def check(series: Sequence[pl.Series]) -> pl.Series:
+        refuse_null_ids(*series)
+        return series[0].is_not_null()
+
+    return pl.map_batches(["query", "item"], check, return_dtype=pl.Boolean, is_elementwise=True)
 
 
 def _real(column: str | float | pl.Expr) -> pl.Expr:

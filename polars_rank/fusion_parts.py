@@ -26,40 +26,40 @@ def in_parts(gathered: Gathered, ordering: Ordering, *, scores: bool) -> tuple[l
     A list knows its query by number; the ids are given beside, in order.
     """
     kept = ["item", *["score"] * scores, *["given"] * gathered.by_rank]
-    marked = [_marked(rows, kept, ordering) for rows in gathered.rows]
+    marked = [_marked(rows, number, kept, ordering) for number, rows in enumerate(gathered.rows)]
     frames = pl.collect_all(marked, engine="in-memory")
     for frame in frames:
         refuse_null_ids(frame["query"], frame["item"])
     numbers, queries = _numbered(frames)
-    ordered, lists = [], []
-    for frame, number in zip(frames, numbers, strict=True):
-        rows, lists_of = _in_order(frame, number, kept, ordering)
-        lists.append(lists_of.with_columns(frame=pl.lit(len(ordered), pl.UInt32)))
-        ordered.append(rows)
-    known = _in_order_of_parts(pl.concat(lists))
-    known = known.join(gathered.lists.collect(), on="list", how="left", maintain_order="left")
+    ordered = [_in_order(*each, kept, ordering) for each in zip(frames, numbers, strict=True)]
+    lists = _in_order_of_parts([lists for _, lists in ordered])
+    lists = lists.join(gathered.lists.collect(), on="list", how="left", maintain_order="left")
     # What a part takes of a list is one slice.
-    slices = known.group_by("part", "list", maintain_order=True).agg(
+    slices = lists.group_by("part", "list", maintain_order=True).agg(
         pl.col("frame", "start").first(), pl.col("length").sum()
     )
     rows = [
-        pl.concat([ordered[frame].slice(start, length) for frame, start, length in taken.rows()])
-        for taken in slices.drop("list").partition_by("part", maintain_order=True, include_key=False)
+        pl.concat([ordered[frame][0].slice(start, length) for frame, start, length in part.rows()])
+        for part in _by_part(slices.drop("list"))
     ]
-    lists_of = known.drop("frame", "start").partition_by("part", maintain_order=True, include_key=False)
-    return [Part(*part) for part in zip(lists_of, rows, strict=True)], queries
+    return [Part(*part) for part in zip(_by_part(lists.drop("frame", "start")), rows, strict=True)], queries
 
 
-def _marked(rows: pl.LazyFrame, kept: Sequence[str], ordering: Ordering) -> pl.LazyFrame:
+def _by_part(table: pl.DataFrame) -> list[pl.DataFrame]:
+    return table.partition_by("part", maintain_order=True, include_key=False)
+
+
+def _marked(rows: pl.LazyFrame, number: int, kept: Sequence[str], ordering: Ordering) -> pl.LazyFrame:
     """Tell where a list `starts`, and whether all rows that follow one of their list are `in_order`."""
-    lists = [name for name in LIST if name in rows.collect_schema()]
-    starts = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in lists)
+    if "list" not in rows.collect_schema():
+        rows = rows.with_columns(list=pl.lit(number, pl.UInt32))
+    starts = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in LIST)
     key, above = pl.col("key"), pl.col("key").shift()
     tied = (~pl.col("starts") & key.eq_missing(above)).arg_true()
     item, item_above = (by_ties(ordering).gather(row) for row in (tied, tied - 1))
     best_first = item > item_above if ordering.ties == "item-ascending" else item < item_above
     falling = pl.col("starts") | (key <= above).fill_null(key.is_null())
-    marked = rows.select(*lists, "key", *kept, starts=starts)
+    marked = rows.select(*LIST, "key", *kept, starts=starts)
     return marked.with_columns(in_order=falling.all() & best_first.all())
 
 
@@ -72,16 +72,11 @@ def refuse_null_ids(*ids: pl.Series) -> None:
 
 def _numbered(frames: Sequence[pl.DataFrame]) -> tuple[list[pl.Series], pl.Series]:
     """Number the queries in order, and the lists as they start: list by list, query by query."""
-    heads = [frame.filter("starts").select(pl.col("^(list|query)$")) for frame in frames]
+    heads = [frame.filter("starts").select(LIST) for frame in frames]
     queries = pl.concat([head["query"] for head in heads]).unique().sort()
     numbers = queries.to_frame().with_row_index("number")
-    joined = [
-        head.join(numbers, on="query", how="left", maintain_order="left").with_columns(
-            list="list" if "list" in head.columns else pl.lit(number, pl.UInt32)
-        )
-        for number, head in enumerate(heads)
-    ]
     of = pl.col("list").cast(pl.Int64) * 2**32 + pl.col("number").cast(pl.Int64)
+    joined = (head.join(numbers, on="query", how="left", maintain_order="left") for head in heads)
     return [lists.select(of=of).to_series() for lists in joined], queries
 
 
@@ -96,15 +91,21 @@ def _in_order(
         return frame.select(kept), pl.DataFrame({"of": numbers, "length": lengths})
     sort = best_first(kept, ordering, nulls=frame["key"].null_count() > 0)
     of = pl.lit(numbers).gather(pl.col("starts").cum_sum() - 1)
-    of = of.set_sorted() if ascending else of
-    grouped = frame.lazy().group_by(of=of).agg(sort).sort("of").collect(engine="in-memory")
-    lengths = pl.col("item").list.len().cast(pl.Int64).alias("length")
-    return grouped.select(kept).explode(kept), grouped.select("of", lengths)
+    grouped = (
+        frame.lazy()
+        .group_by(of=of.set_sorted() if ascending else of)
+        .agg(sort)
+        .sort("of")
+        .collect(engine="in-memory")
+    )
+    lengths = grouped["item"].list.len().cast(pl.Int64)
+    return grouped.select(kept).explode(kept), grouped.select("of", length=lengths)
 
 
-def _in_order_of_parts(lists: pl.DataFrame) -> pl.DataFrame:
-    """Tell the list, the query, in which part it goes and where it starts in its frame."""
-    known = lists.select(
+def _in_order_of_parts(lists_of: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Tell of each list whose it is, in which part it goes, and where it starts in its frame."""
+    lists = (lists.with_columns(frame=pl.lit(frame)) for frame, lists in enumerate(lists_of))
+    known = pl.concat(lists).select(
         "frame",
         "length",
         list=(pl.col("of") // 2**32).cast(pl.UInt32),

@@ -9,7 +9,7 @@ import polars as pl
 from polars_rank.catalogue import parse
 from polars_rank.errors import DataError, require_choice, require_columns
 from polars_rank.evaluation import evaluate
-from polars_rank.fusion import BY_RANK, BY_SCORE, OWN_SCALE, Parameters, Scale, scored, unit_of
+from polars_rank.fusion_methods import BY_RANK, BY_SCORE, OWN_SCALE, Parameters, Scale, scored, unit_of
 from polars_rank.normalization import NORMALIZATIONS
 from polars_rank.places import in_lists, placed, query_ids, sorted_sum
 from polars_rank.ranked_lists import (

@@ -167,11 +167,16 @@ def normalized(rows: pl.LazyFrame, method: str | None, *, on_constant: float, dd
     value = pl.col("value")
     if method == "max":
         return rows.with_columns(value=value / pl.max_horizontal(high, 1e-9))
+
+    def in_order(statistic: pl.Expr) -> pl.Expr:
+        # Lists of the same scores must get the same to the last bit, or items that tie would not.
+        return statistic.over(LIST, order_by="place")
+
     scaled = {
         "min_max": (value - low) / (high - low),
         "min_max_inverted": (high - value) / (high - low),
-        "sum": (value - low) / (value - low).sum().over(LIST),
-        "zscore": (value - value.mean().over(LIST)) / value.std(ddof=ddof).over(LIST),
+        "sum": (value - low) / in_order((value - low).sum()),
+        "zscore": (value - in_order(value.mean())) / in_order(value.std(ddof=ddof)),
         "quantile": (value.rank("average").over(LIST) - 1) / (value.count().over(LIST) - 1.0),
     }[method]
     constant = low.eq_missing(high)

@@ -51,9 +51,9 @@ def placed(lists: pl.LazyFrame, ordering: Ordering) -> pl.LazyFrame:
 
 def with_best(rows: pl.LazyFrame, ordering: Ordering, query: pl.Expr) -> pl.LazyFrame:
     """Count a repeated item at its best, or refuse it, after places were given: none below it moves."""
-    best: str | pl.Expr = "best"
+    best = pl.col("best")
     if ordering.duplicates == "error":
-        told = ["best", "system", query, "item"]
+        told = [best, pl.col("system"), query, pl.col("item")]
         best = pl.map_batches(told, _refuse_repeat, return_dtype=pl.Boolean, is_elementwise=True)
     return rows.filter(best).drop("best")
 

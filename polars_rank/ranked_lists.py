@@ -157,8 +157,10 @@ def _from_long(
 
 
 def _about(systems: Sequence[str], weights: Sequence[float], by_rank: Sequence[bool]) -> pl.LazyFrame:
+    # Of no systems the type can't be told.
+    names = pl.Series(systems, dtype=None if systems else pl.String)
     about = pl.LazyFrame(
-        {"system": list(systems), "weight": list(weights), "by_rank": list(by_rank)},
+        {"system": names, "weight": list(weights), "by_rank": list(by_rank)},
         schema_overrides={"weight": pl.Float64, "by_rank": pl.Boolean},
     )
     return about.with_row_index("list").with_columns(

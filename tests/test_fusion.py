@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import random
 import re
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from polars_rank.errors import DataError
-from polars_rank.fusion import BY_RANK, BY_SCORE, FUSION_SETTINGS, METHODS, fuse, rrf
+from polars_rank.fusion import FUSION_SETTINGS, fuse, rrf
+from polars_rank.fusion_methods import BY_RANK, BY_SCORE, METHODS
 from polars_rank.fusion_training import TRAINED, fit_fusion
 from polars_rank.normalization import NORMALIZATIONS, normalize_scores
 from polars_rank.sql import install
@@ -243,6 +245,24 @@ def test_rows_that_stand_apart_give_what_rows_together_give():
             for (name,), rows in shuffled.partition_by("system", as_dict=True).items()
         }
         assert_frame_equal(fuse(dict(sorted(apart.items()))), fuse(long))
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize(
+    ("method", "normalize"), [("comb_sum", "zscore"), ("comb_mnz", "sum"), ("dbsf", None)]
+)
+def test_items_that_change_places_tie(method, normalize, seed):
+    """Lists of the same scores have the same mean to the last bit, whatever their items."""
+    draw = random.Random(seed)
+    scores = [round(draw.gauss(0, 1), 3) for _ in range(7)]
+    lists = {"x": "abcdefg", "y": "bacdefg"}
+    runs = {name: one_query(*zip(items, scores, strict=True)) for name, items in lists.items()}
+    for fused in (
+        fuse(runs, method, normalize=normalize),
+        fuse(stacked(runs).lazy(), method, normalize=normalize).collect(),
+    ):
+        found = dict(fused.select("item", "score").rows())
+        assert found["a"] == found["b"]
 
 
 @pytest.mark.parametrize("hashes", [pl.lit(7), pl.col("query").hash(), pl.col("item").hash() % 3])
