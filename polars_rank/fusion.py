@@ -80,7 +80,7 @@ class Parameters(NamedTuple):
     sigma: float = 0.01
     phi: float = 0.8
     weighting: str = "multiply"
-    unit: float = 1.0
+    unit: float | None = 1.0
     some_weigh_0: bool = True
 
 
@@ -307,7 +307,8 @@ def fuse(
     gathered = gather(runs, weights=weights, systems=systems, ordering=ordering, columns=columns)
     wanted = ordering.needs_score or explain
     parameters = parameters._replace(
-        unit=unit_of(weights), some_weigh_0=bool(weights) and 0 in _numbers(weights)
+        unit=unit_of([k], weights),
+        some_weigh_0=0 in _numbers(weights),
     )
 
     def fuse_part(part: pl.LazyFrame, ids: pl.Series | None = None, *, repeats: bool = True) -> pl.LazyFrame:
@@ -348,13 +349,20 @@ def _in_memory(
 
 
 def _numbers(weights: Weights | None) -> list[float]:
-    return list(weights.values() if isinstance(weights, Mapping) else weights or [])
+    return [] if weights is None else list(weights.values() if isinstance(weights, Mapping) else weights)
 
 
-def unit_of(*weights: Weights | None) -> float:
-    """Give a power of two above the sum of the weights, for exact sums."""
-    total = max((sum(_numbers(each)) for each in weights if each), default=0)
-    return 2.0 ** frexp(total or 0.5)[1]
+# How small a weight, or 1 / k, may be beside 1 for exact sums to keep the digits of their terms.
+_LEAST = 2.0**-30
+
+
+def unit_of(k: Sequence[float], *weights: Weights | None) -> float | None:
+    """Give a power of two above the sum of the weights, for exact sums; None where some terms are too small."""
+    numbers = [_numbers(each) for each in weights]
+    total = max((sum(each) for each in numbers), default=0) or 0.5
+    least = min((weight for each in numbers for weight in each if weight > 0), default=total)
+    large = least >= _LEAST * total and max(k, default=0) <= 1 / _LEAST
+    return 2.0 ** frexp(total)[1] if large and 1e-200 < total < 1e200 else None
 
 
 def scored(
@@ -434,6 +442,9 @@ def _term(method: str, parameters: Parameters) -> pl.Expr:
     return worth if method == "wmnz" else weight * worth
 
 
+# Methods whose terms are no larger than the weight, and fall no faster than the square of the rank.
+_OF_KNOWN_SIZE = ("rrf", "isr", "log_isr", "logn_isr")
+
 # ranx starts its maximum here. Scores get so low where "max" divides a list that has no positive one.
 _FLOOR = -1e9
 
@@ -467,7 +478,8 @@ def _total(
     rows: pl.LazyFrame, method: str, parameters: Parameters, *, explain: bool, in_order: bool
 ) -> pl.LazyFrame:
     """Make one row of each item of a query: its fused score, and where it came first."""
-    summed = _exact_sum(_TERM, parameters.unit) if method in BY_RANK else sorted_sum(_TERM)
+    unit = parameters.unit if method in _OF_KNOWN_SIZE else None
+    summed = sorted_sum(_TERM) if unit is None else _exact_sum(_TERM, unit)
     if method in ("condorcet", "copeland"):
         total, share = pl.col("decided").first(), _TERM
     elif method in _CHOICES:

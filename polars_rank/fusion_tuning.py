@@ -226,7 +226,7 @@ def _fuse_all(rows: pl.LazyFrame, settings: pl.DataFrame) -> pl.LazyFrame:
     weighed = settings.with_columns(
         counted=weights.list.eval(pl.element() > 0).list.sum().cast(pl.Float64), total=weights.list.sum()
     )
-    plans, unit = [], unit_of(*settings["weights"].to_list())
+    plans, unit = [], unit_of(settings["k"].drop_nulls().to_list(), *settings["weights"].to_list())
     for (method, normalize), group in weighed.group_by("method", "normalize", maintain_order=True):
         each = rows.join(group.lazy().drop("method", "normalize"), how="cross").with_columns(
             weight=weights.list.get(pl.col("list")).fill_null(1.0),
