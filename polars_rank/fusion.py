@@ -29,6 +29,7 @@ from polars_rank.ranked_lists import (
     require_number,
 )
 from polars_rank.ranking import OrderBy, Ties
+from polars_rank.tables import refuse_names
 
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
 
@@ -294,6 +295,9 @@ def fuse(
     parameters = _checked(k, gamma, sigma, phi, weighting)
     require_normalization(normalize, on_constant, ddof)
     columns = Columns(query, item, score, rank, system)
+    if explain:
+        for argument, name in (("query", query), ("item", item), ("score", score), ("rank", rank)):
+            refuse_names(argument, [name], ["explain"])
     ordering = Ordering(
         order_by,
         # A distance that becomes a score puts the nearest first, whatever the method.

@@ -16,6 +16,7 @@ from polars_rank.ranked_lists import (
     require_number,
 )
 from polars_rank.ranking import OrderBy, Ties
+from polars_rank.tables import refuse_names
 
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
 
@@ -113,6 +114,7 @@ def normalize_scores(
     require_normalization(method, on_constant, ddof, NORMALIZATIONS)
     ordering = Ordering(order_by, descending and method != "min_max_inverted", ties, rank_base, duplicates)
     columns = Columns(query, item, score, rank, system)
+    refuse_names("system", [system], [query, item, score, rank])
     lists = in_lists(gather(runs, systems=systems, ordering=ordering, columns=columns), ordering)
     rows = placed(lists, ordering)
     if method == "borda":

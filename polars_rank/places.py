@@ -6,6 +6,7 @@ import polars as pl
 
 from polars_rank.errors import DataError
 from polars_rank.ranked_lists import Gathered, Ordering
+from polars_rank.ranking import tie_rule
 
 LIST = ["list", "query"]
 
@@ -52,7 +53,9 @@ def in_parts(
 def _listed(
     gathered: Gathered, ordering: Ordering, nulls: Sequence[bool], *, scores: bool
 ) -> list[pl.LazyFrame]:
-    item = pl.col("item").cast(pl.String) if ordering.ties == "item-text-descending" else pl.col("item")
+    kind = gathered.rows[0].collect_schema()["item"]
+    by_text = tie_rule(ordering.ties, kind) == "item-text-descending"
+    item = pl.col("item").cast(pl.String) if by_text else pl.col("item")
     kept = ["item", *["score"] * scores, *["given"] * gathered.by_rank]
     listed = []
     for number, (rows, some_null) in enumerate(zip(gathered.rows, nulls, strict=True)):
