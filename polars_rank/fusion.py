@@ -361,7 +361,7 @@ _LEAST = 2.0**-30
 
 
 def unit_of(k: Sequence[float], *weights: Weights | None) -> float | None:
-    """Give a power of two above the sum of the weights, for exact sums; None where some terms are too small."""
+    """Give a power of two above the sum of the weights, for exact sums; None if some terms are too small."""
     numbers = [_numbers(each) for each in weights]
     total = max((sum(each) for each in numbers), default=0) or 0.5
     least = min((weight for each in numbers for weight in each if weight > 0), default=total)

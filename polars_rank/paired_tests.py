@@ -60,6 +60,7 @@ def wilcoxon(
     alternative: Alternative,
     zero_method: str,
     method: str,
+    *,
     continuity: bool,
 ) -> tuple[Array, Array]:
     """Give statistic and p value of the signed-rank test; only zeros: p is 1."""

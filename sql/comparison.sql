@@ -132,6 +132,7 @@ WITH
         SELECT
             *,
             CASE
+                WHEN x IS NULL OR y IS NULL THEN NULL
                 WHEN NOT (isfinite(x) AND isfinite(y)) THEN 'nan'::double
                 WHEN abs(x - y) <= 1e-12 * greatest(abs(x), abs(y)) THEN 0.0
                 ELSE x - y
