@@ -397,9 +397,9 @@ def summarize(
     schema = rows.collect_schema()
     default: list[str] = ["system"] if "system" in schema else []
     slices: list[str] = default if by is None else [by] if isinstance(by, str) else list(by)
-    names = [measures] if isinstance(measures, str) else measures
-    require_columns(schema.names(), [*slices, *(names or [])], "per_query")
-    aggregates = _aggregates(schema, slices, names, convention)
+    chosen: Sequence[str] | None = [measures] if isinstance(measures, str) else measures
+    require_columns(schema.names(), [*slices, *(chosen or [])], "per_query")
+    aggregates = _aggregates(schema, slices, chosen, convention)
     if aggregate is not None:
         require_choice("aggregate", aggregate, get_args(Aggregate))
         aggregates = dict.fromkeys(aggregates, aggregate)

@@ -199,9 +199,15 @@ WITH
                 WHEN coalesce(cardinality(weights::map(varchar, double)), 0) = 0 THEN count(*) OVER ()
                 ELSE list_sum(list_sort(map_values(weights::map(varchar, double))))
             END AS total_weight,
-            -- A power of two above the sum of the weights.
+            -- A power of two above the sum of the weights, for exact sums; NULL if some terms are too small for them.
             CASE
+                WHEN method NOT IN ('rrf', 'isr', 'log_isr', 'logn_isr') OR k::double > 2.0::double ** 30 THEN NULL
                 WHEN coalesce(cardinality(weights::map(varchar, double)), 0) = 0 THEN 1.0::double
+                WHEN
+                    list_min([w FOR w IN map_values(weights::map(varchar, double)) IF w > 0])
+                    < 2.0::double ** (-30) * list_sum(map_values(weights::map(varchar, double)))
+                    OR NOT list_sum(map_values(weights::map(varchar, double))) BETWEEN 1e-200::double AND 1e200::double
+                    THEN NULL
                 ELSE 2.0::double ** floor(log2(greatest(list_sum(map_values(weights::map(varchar, double))), 0.5)) + 1)
             END AS unit
         FROM _rank_systems
@@ -626,9 +632,7 @@ WITH
                         -- ranx starts its maximum at -1e9.
                         WHEN method = 'comb_max' THEN greatest(chosen[1], -1e9::double)
                         WHEN method IN ('comb_min', 'comb_med') THEN list_sum(chosen) / len(chosen)
-                        WHEN method IN ('rrf', 'isr', 'log_isr', 'logn_isr', 'rbc', 'borda', 'weighted_borda')
-                            THEN exact * factor
-                        ELSE list_sum(terms) * factor
+                        ELSE coalesce(exact, list_sum(terms)) * factor
                     END, 0
                 )::double AS total
             FROM _rank_factors
