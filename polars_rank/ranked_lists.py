@@ -102,8 +102,10 @@ def _from_frames(
     frames: Mapping[str, Frame], weights: Weights | None, ordering: Ordering, columns: Columns
 ) -> Gathered:
     resolved = resolve_weights(weights, list(frames))
+    alone = all(isinstance(frame, pl.DataFrame) and frame.is_empty() for frame in frames.values())
     lazy = {
-        name: _typed_if_empty(as_lazy(frame, f"runs[{name!r}]"), columns) for name, frame in frames.items()
+        name: _typed_if_empty(frame, f"runs[{name!r}]", columns, alone=alone)
+        for name, frame in frames.items()
     }
     lazy = unify_ids(lazy, [columns.query, columns.item])
     parts, by_rank = [], []
@@ -232,11 +234,16 @@ def _require_same(given: Sequence[str] | Mapping[str, float], have: Any, argumen
         )
 
 
-def _typed_if_empty(frame: pl.LazyFrame, columns: Columns) -> pl.LazyFrame:
-    if frame.collect_schema().names():
-        return frame
+def _typed_if_empty(frame: Frame, table: str, columns: Columns, *, alone: bool) -> pl.LazyFrame:
+    """Let a run without rows fit the others, whatever types it was read with."""
+    lazy = as_lazy(frame, table)
     ids, numbers = (columns.query, columns.item), (columns.score, columns.rank)
-    return pl.LazyFrame(schema={**dict.fromkeys(ids, pl.Null), **dict.fromkeys(numbers, pl.Float64)})
+    schema = lazy.collect_schema()
+    without_rows = isinstance(frame, pl.DataFrame) and frame.is_empty() and {*ids} <= {*schema}
+    if schema and not without_rows:
+        return lazy
+    kinds = {name: schema.get(name, pl.Null()) if alone else pl.Null() for name in ids}
+    return pl.LazyFrame(schema={**kinds, **dict.fromkeys(numbers, pl.Float64())})
 
 
 def _orders(
