@@ -83,7 +83,12 @@ WITH
             b.system AS against
         FROM _rank_systems AS a
         INNER JOIN _rank_systems AS b
-            ON CASE WHEN baseline IS NULL THEN a.system < b.system ELSE b.system = baseline AND a.system != b.system END
+            ON CASE
+                WHEN baseline IS NOT NULL THEN b.system = baseline AND a.system != b.system
+                -- An enum would be ordered by its codes.
+                WHEN typeof(a.system) LIKE 'ENUM%' THEN a.system::varchar < b.system::varchar
+                ELSE a.system < b.system
+            END
     ),
 
     _rank_both AS (

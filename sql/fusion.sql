@@ -177,7 +177,10 @@ WITH
     _rank_systems AS (
         SELECT
             system,
-            row_number() OVER (ORDER BY system) - 1 AS list,
+            -- By name: an enum would be ordered by its codes.
+            row_number() OVER (
+                ORDER BY CASE WHEN typeof(system) LIKE 'ENUM%' THEN system::varchar END, system
+            ) - 1 AS list,
             CASE
                 WHEN coalesce(cardinality(weights::map(varchar, double)), 0) = 0 THEN 1.0::double
                 ELSE (weights::map(varchar, double))[system::varchar]

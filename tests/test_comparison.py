@@ -702,6 +702,13 @@ def test_the_finite_sum_of_student_is_scipy_s(connection, queries):
         assert row["p_t"] == pytest.approx(stats.ttest_rel(x, y).pvalue, abs=1e-11)
 
 
+def test_systems_of_an_enum_pair_by_name(connection):
+    frame = table(z=[0.5, 0.25, 0.75], b=[0.25, 0.5, 1.0]).cast({"system": pl.Enum(["z", "b"])})
+    connection.register("frame", frame.to_arrow())
+    pairs = connection.sql("SELECT system, baseline FROM rank.compare('frame')").fetchall()
+    assert pairs == compare(frame).select("system", "baseline").rows() == [("b", "z")]
+
+
 def test_sql_says_why_something_is_null(connection):
     reasons = {
         "one query has no variance": table(a=[0.5], b=[0.25]),

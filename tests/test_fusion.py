@@ -659,6 +659,12 @@ def test_tied_given_ranks_go_by_value(connection):
     )
 
 
+def test_systems_of_an_enum_come_by_name(connection):
+    long = stacked({"b": one_query(("y", 2.0), ("x", 1.0)), "z": one_query(("x", 2.0), ("y", 1.0))})
+    coded = long.cast({"system": pl.Enum(["z", "b"])})
+    assert fuse(coded)["item"].to_list() == in_sql(connection, coded)["item"].to_list() == ["y", "x"]
+
+
 def test_infinite_scores_give_no_nan(connection):
     runs = {"a": one_query(("x", math.inf), ("y", 2.0), ("z", 1.0), ("w", -math.inf))}
     for normalization in NORMALIZATIONS:
