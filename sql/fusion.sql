@@ -436,8 +436,8 @@ WITH
                             THEN 1 + len([e FOR e IN [5, 10, 15, 20, 30, 100, 200, 500, 1000] IF rank > e])
                     END
             END AS segment,
-            ceil(greatest(rank - reach, 1)) - 1 AS before,
-            floor(least(rank + reach, length)) AS last
+            CASE WHEN rank IS NOT NULL THEN ceil(greatest(rank - reach, 1)) - 1 END AS before,
+            CASE WHEN rank IS NOT NULL THEN floor(least(rank + reach, length)) END AS last
         FROM _rank_scaled
         LEFT JOIN
             (SELECT system AS fitted_system, max(segment) AS segments FROM _rank_fitted GROUP BY system)
