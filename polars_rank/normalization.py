@@ -169,11 +169,13 @@ def normalized(rows: pl.LazyFrame, method: str | None, *, on_constant: float, dd
     value = pl.col("value")
     if method == "max":
         return rows.with_columns(value=value / pl.max_horizontal(high, 1e-9))
+    share = (value - low) / (high - low)
     scaled = {
-        "min_max": (value - low) / (high - low),
+        "min_max": share,
         "min_max_inverted": (high - value) / (high - low),
         "sum": (value - low) / (value - low).sum().over(LIST),
-        "zscore": (value - value.mean().over(LIST)) / value.std(ddof=ddof).over(LIST),
+        # Of the share, since squares of very small or large scores are 0 or infinite.
+        "zscore": (share - share.mean().over(LIST)) / share.std(ddof=ddof).over(LIST),
         "quantile": (value.rank("average").over(LIST) - 1) / (value.count().over(LIST) - 1.0),
     }[method]
     constant = low.eq_missing(high)

@@ -338,13 +338,13 @@ WITH
 
     _rank_scaled AS (
         SELECT
-            *,
+            * EXCLUDE (share),
             CASE
                 WHEN method = 'dbsf'
                     THEN CASE
                         WHEN score IS NULL THEN NULL
                         WHEN low IS NULL OR low = high THEN 0.5
-                        ELSE ((score - avg(score) OVER list_of) / stddev_samp(score) OVER list_of + 3) / 6
+                        ELSE ((share - avg(share) OVER list_of) / stddev_samp(share) OVER list_of + 3) / 6
                     END
                 WHEN method = 'relative_score'
                     THEN CASE
@@ -365,8 +365,8 @@ WITH
                 WHEN normalize = 'sum'
                     THEN (score - low) / sum(score - low) OVER list_of
                 WHEN normalize = 'zscore'
-                    THEN (score - avg(score) OVER list_of) / CASE ddof
-                        WHEN 1 THEN stddev_samp(score) OVER list_of ELSE stddev_pop(score) OVER list_of
+                    THEN (share - avg(share) OVER list_of) / CASE ddof
+                        WHEN 1 THEN stddev_samp(share) OVER list_of ELSE stddev_pop(share) OVER list_of
                     END
                 WHEN normalize = 'quantile'
                     -- Scores below, and half of those that are equal: the mean of the tied places.
@@ -375,7 +375,8 @@ WITH
                         + (count(*) OVER (PARTITION BY list, query, score) - 1) / 2.0::double
                     ) / (count(score) OVER list_of - 1)
             END AS value
-        FROM _rank_clipped
+        -- Squares of very small or large scores are 0 or infinite, those of the share are not.
+        FROM (SELECT *, CASE WHEN high > low THEN (score - low) / (high - low) END AS share FROM _rank_clipped)
         WINDOW list_of AS (PARTITION BY list, query)
     ),
 

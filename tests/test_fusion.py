@@ -665,6 +665,26 @@ def test_systems_of_an_enum_come_by_name(connection):
     assert fuse(coded)["item"].to_list() == in_sql(connection, coded)["item"].to_list() == ["y", "x"]
 
 
+@pytest.mark.parametrize("size", [1e-320, 1e-200, 1e200])
+@pytest.mark.parametrize("options", [{"normalize": "zscore"}, {"method": "dbsf"}])
+def test_the_size_of_scores_is_without_effect(connection, size, options):
+    method = options.get("method", "comb_sum")
+    plain, scaled = (
+        both_engines(
+            connection,
+            {
+                "a": one_query(
+                    *[(item, factor * score) for item, score in (("x", 9.0), ("y", 4.0), ("z", 5.0))]
+                )
+            },
+            method,
+            **{name: value for name, value in options.items() if name != "method"},
+        )
+        for factor in (1.0, size)
+    )
+    assert scaled == pytest.approx(plain, rel=1e-3 if size == 1e-320 else 1e-12)
+
+
 def test_infinite_scores_give_no_nan(connection):
     runs = {"a": one_query(("x", math.inf), ("y", 2.0), ("z", 1.0), ("w", -math.inf))}
     for normalization in NORMALIZATIONS:
