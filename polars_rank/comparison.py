@@ -93,8 +93,9 @@ def compare(
         What ``"wilcoxon"`` does with differences of zero: ``"wilcox"`` drops them, ``"pratt"`` ranks them
         and drops their ranks, ``"zsplit"`` splits their ranks between both sides.
     wilcoxon_method
-        ``"auto"`` is exact up to 50 queries without zeros and ties, and up to 16 with; ``"exact"`` is the
-        distribution without zeros and ties, ``"asymptotic"`` the normal one.
+        ``"auto"`` is exact up to 50 queries without zeros and ties, and up to 16 with, and differences that
+        are equal but for rounding tie. As SciPy, ``"exact"`` is the distribution without zeros and ties,
+        ``"asymptotic"`` the normal one, and a difference in the last digit makes another rank.
     continuity
         Correct the normal distribution of ``"wilcoxon"`` for continuity.
     samples, seed
@@ -205,6 +206,9 @@ def _check(options: Options) -> None:
         require_choice("tests", test, get_args(Test))
     for correction in options.corrections:
         require_choice("corrections", correction, get_args(Correction))
+    for argument, names in (("tests", options.tests), ("corrections", options.corrections)):
+        if len(set(names)) < len(names):
+            raise ValueError(f"{argument} names something twice; once will do: {names}")
     require_choice("alternative", options.alternative, get_args(Alternative))
     require_choice("interval", options.interval, get_args(Interval))
     require_choice("zero_method", options.zero_method, get_args(ZeroMethod))
@@ -282,6 +286,9 @@ def adjust(p_values: str | pl.Expr | pl.Series, method: Correction = "holm") -> 
         if not real.drop_nulls().is_between(0, 1).all():
             raise ValueError(f"p_values must be in [0, 1], got {real.min()!r} to {real.max()!r}")
         return real.to_frame("p").select(adjust("p", method).alias(p_values.name)).to_series()
+    if not isinstance(p_values, str | pl.Expr):
+        kind = type(p_values).__name__
+        raise TypeError(f"p_values must be a column, an expression or a Series, got {kind}; use pl.Series")
     p = pl.col(p_values) if isinstance(p_values, str) else p_values
     p = p.cast(pl.Float64).fill_nan(None)
     number, place = p.count(), pl.int_range(pl.len()) + 1

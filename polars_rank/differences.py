@@ -9,6 +9,7 @@ from polars_rank.catalogue import Call, parse
 from polars_rank.errors import DataError, nearest, require_columns
 from polars_rank.measures.rows import count_relevant, judged, number, ratio, relevant, returned
 from polars_rank.pairing import as_list
+from polars_rank.refusals import no_nulls, require_number
 from polars_rank.tables import Frame, as_lazy, like, refuse_names, unify_ids
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
@@ -90,10 +91,15 @@ def diff(
     place: list[str] = [query, *names, item]
     tables = {"judged_a": as_lazy(judged_a, "judged_a"), "judged_b": as_lazy(judged_b, "judged_b")}
     for table, rows in tables.items():
-        require_columns(rows.collect_schema().names(), [*place, rank, relevance], table)
+        schema = rows.collect_schema()
+        require_columns(schema.names(), [*place, rank, relevance], table)
+        for name in (rank, relevance):
+            require_number(schema[name], f"{table}.{name}")
     part = contribution(call, [query, *names], text=measure, item=item, rank=rank, relevance=relevance)
     sides = {
-        table: rows.map_batches(_refusing_repeats(place, table), validate_output_schema=False).select(
+        table: no_nulls(rows, [query, item], table)
+        .map_batches(_refusing_repeats(place, table), validate_output_schema=False)
+        .select(
             *place,
             pl.col(rank).alias("rank"),
             number(relevance).fill_nan(None).alias("relevance"),
@@ -206,7 +212,9 @@ def gains(
     """
     rows = as_lazy(per_query, "per_query")
     carried: list[str] = as_list(by)
-    require_columns(rows.collect_schema().names(), [query, system, measure, *carried], "per_query")
+    schema = rows.collect_schema()
+    require_columns(schema.names(), [query, system, measure, *carried], "per_query")
+    require_number(schema[measure], f"per_query.{measure}")
     refuse_names("by", carried, [query, "value_a", "value_b", "gain", "_system", "_value"])
     place: list[str] = [query, *carried]
     rows = rows.select(*place, pl.col(system).alias("_system"), number(measure).alias("_value"))

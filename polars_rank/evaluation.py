@@ -326,7 +326,7 @@ def summarize(
     per_query: FrameT,
     *,
     by: str | Sequence[str] | None = None,
-    measures: Sequence[str] | None = None,
+    measures: str | Sequence[str] | None = None,
     aggregate: Aggregate | None = None,
     interval: SummaryInterval | None = None,
     level: float = 0.95,
@@ -397,8 +397,9 @@ def summarize(
     schema = rows.collect_schema()
     default: list[str] = ["system"] if "system" in schema else []
     slices: list[str] = default if by is None else [by] if isinstance(by, str) else list(by)
-    require_columns(schema.names(), [*slices, *(measures or [])], "per_query")
-    aggregates = _aggregates(schema, slices, measures, convention)
+    chosen: Sequence[str] | None = [measures] if isinstance(measures, str) else measures
+    require_columns(schema.names(), [*slices, *(chosen or [])], "per_query")
+    aggregates = _aggregates(schema, slices, chosen, convention)
     if aggregate is not None:
         require_choice("aggregate", aggregate, get_args(Aggregate))
         aggregates = dict.fromkeys(aggregates, aggregate)

@@ -20,6 +20,7 @@ from polars_rank.ranked_lists import (
     require_number,
 )
 from polars_rank.ranking import OrderBy, Ties
+from polars_rank.tables import refuse_names
 
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
 
@@ -246,6 +247,9 @@ def fuse(
     parameters = _checked(k, gamma, sigma, phi, weighting)
     require_normalization(normalize, on_constant, ddof)
     columns = Columns(query, item, score, rank, system)
+    if explain:
+        for argument, name in (("query", query), ("item", item), ("score", score), ("rank", rank)):
+            refuse_names(argument, [name], ["explain"])
     ordering = Ordering(
         order_by,
         # A distance that becomes a score puts the nearest first, whatever the method.
@@ -258,9 +262,7 @@ def fuse(
     scale = Scale(normalize, on_constant, ddof)
     gathered = gather(runs, weights=weights, systems=systems, ordering=ordering, columns=columns)
     wanted = ordering.needs_score or explain
-    parameters = parameters._replace(
-        unit=unit_of(weights), some_weigh_0=bool(weights) and 0 in numbers(weights)
-    )
+    parameters = parameters._replace(unit=unit_of([k], weights), some_weigh_0=0 in numbers(weights))
 
     def fuse_rows(rows: pl.LazyFrame, *, by_item: bool = False) -> pl.LazyFrame:
         options: dict[str, Any] = {"fitted": fitted, "reach": reach, "explain": explain, "by_item": by_item}

@@ -48,19 +48,26 @@ class Parameters(NamedTuple):
     sigma: float = 0.01
     phi: float = 0.8
     weighting: str = "multiply"
-    unit: float = 1.0
+    unit: float | None = 1.0
     some_weigh_0: bool = True
 
 
 def numbers(weights: Weights | None) -> list[float]:
     """Give the weights without their names."""
-    return list(weights.values() if isinstance(weights, Mapping) else weights or [])
+    return [] if weights is None else list(weights.values() if isinstance(weights, Mapping) else weights)
 
 
-def unit_of(*weights: Weights | None) -> float:
-    """Give a power of two above the sum of the weights, for exact sums."""
-    total = max((sum(numbers(each)) for each in weights if each), default=0)
-    return 2.0 ** frexp(total or 0.5)[1]
+# How small a weight, or 1 / k, may be beside 1 for exact sums to keep the digits of their terms.
+_LEAST = 2.0**-30
+
+
+def unit_of(k: Sequence[float], *weights: Weights | None) -> float | None:
+    """Give a power of two above the sum of the weights, for exact sums; None if some terms are too small."""
+    listed = [numbers(each) for each in weights]
+    total = max((sum(each) for each in listed), default=0) or 0.5
+    least = min((weight for each in listed for weight in each if weight > 0), default=total)
+    large = least >= _LEAST * total and max(k, default=0) <= 1 / _LEAST
+    return 2.0 ** frexp(total)[1] if large and 1e-200 < total < 1e200 else None
 
 
 def scored(
@@ -140,6 +147,9 @@ def _term(method: str, parameters: Parameters) -> pl.Expr:
     return worth if method == "wmnz" else weight * worth
 
 
+# Methods whose terms are no larger than the weight, and fall no faster than the square of the rank.
+_OF_KNOWN_SIZE = ("rrf", "isr", "log_isr", "logn_isr")
+
 # ranx starts its maximum here. Scores get so low where "max" divides a list that has no positive one.
 _FLOOR = -1e9
 
@@ -174,8 +184,8 @@ def _total(
 ) -> pl.LazyFrame:
     """Make one row of each item of a query: its fused score, and where it came first."""
     summed = sorted_sum(_TERM)
-    if method in BY_RANK:
-        # Terms of known size are summed as whole numbers: exact, in whatever order the rows came.
+    if method in _OF_KNOWN_SIZE and parameters.unit:
+        # Summed as whole numbers: exact, in whatever order the rows came.
         one = 2.0**100 / parameters.unit
         rows = rows.with_columns(exact=(_TERM * one).cast(pl.Int128))
         if by_item:

@@ -51,12 +51,13 @@ def _by_part(table: pl.DataFrame) -> list[pl.DataFrame]:
 
 def _marked(rows: pl.LazyFrame, number: int, kept: Sequence[str], ordering: Ordering) -> pl.LazyFrame:
     """Tell where a list `starts`, and whether all rows that follow one of their list are `in_order`."""
-    if "list" not in rows.collect_schema():
+    schema = rows.collect_schema()
+    if "list" not in schema:
         rows = rows.with_columns(list=pl.lit(number, pl.UInt32))
     starts = pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in LIST)
     key, above = pl.col("key"), pl.col("key").shift()
     tied = (~pl.col("starts") & key.eq_missing(above)).arg_true()
-    item, item_above = (by_ties(ordering).gather(row) for row in (tied, tied - 1))
+    item, item_above = (by_ties(ordering, schema["item"]).gather(row) for row in (tied, tied - 1))
     best_first = item > item_above if ordering.ties == "item-ascending" else item < item_above
     falling = pl.col("starts") | (key <= above).fill_null(key.is_null())
     marked = rows.select(*LIST, "key", *kept, starts=starts)
@@ -89,7 +90,7 @@ def _in_order(
     if ascending and frame["in_order"].all():
         lengths = starts.shift(-1, fill_value=frame.height) - starts
         return frame.select(kept), pl.DataFrame({"of": numbers, "length": lengths})
-    sort = best_first(kept, ordering, nulls=frame["key"].null_count() > 0)
+    sort = best_first(kept, ordering, frame.schema["item"], nulls=frame["key"].null_count() > 0)
     of = pl.lit(numbers).gather(pl.col("starts").cum_sum() - 1)
     grouped = (
         frame.lazy()

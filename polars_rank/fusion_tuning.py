@@ -115,7 +115,9 @@ def tune_fusion(
     (None, [1.0, 2.0], 1.0, 1.0, 0.5)
     """
     call = parse(measure)
-    _check_grid(methods, normalize, k, folds, descending=descending)
+    _check_grid(methods, normalize, k, descending=descending)
+    _check_whole("folds", folds, 2)
+    _check_whole("seed", seed, 0)
     names = _system_names(runs, systems, system)
     settings = _settings(methods, normalize, k, _weightings(weights, names))
     ordering = Ordering(
@@ -143,7 +145,6 @@ def _check_grid(
     methods: Sequence[str],
     normalize: Sequence[str | None],
     k: Sequence[float],
-    folds: int,
     *,
     descending: bool,
 ) -> None:
@@ -160,8 +161,11 @@ def _check_grid(
         )
     for number in k:
         require_number("k", number, low=0)
-    if not isinstance(folds, int) or isinstance(folds, bool) or folds < 2:
-        raise ValueError(f"folds must be a whole number of at least 2, got {folds!r}")
+
+
+def _check_whole(argument: str, value: object, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{argument} must be a whole number of at least {least}, got {value!r}")
 
 
 def _system_names(runs: Runs, systems: Sequence[str] | None, system: str) -> list[str] | None:
@@ -185,11 +189,11 @@ def _weightings(
         return [None]
     if names is None:
         raise ValueError("weights of a lazy table need systems=[...], so that it is known whose they are")
-    if isinstance(weights, Sequence):
+    if isinstance(weights, Sequence) and not isinstance(weights, str) and len(weights):
         return [resolve_weights(each, names) for each in weights]
-    require_number("weights", weights, low=0)
-    parts = round(1 / weights) if weights else 0
-    if not parts or abs(parts * weights - 1) > 1e-9:
+    step = float(weights) if isinstance(weights, int | float) and 0 < weights <= 1 else 0.0
+    parts = round(1 / step) if step else 0
+    if not parts or abs(parts * step - 1) > 1e-9:
         raise ValueError(f"weights must be a list of weights, or a step that divides 1, got {weights!r}")
     return [[part / parts for part in split] for split in _splits(parts, len(names))]
 
@@ -226,7 +230,7 @@ def _fuse_all(rows: pl.LazyFrame, settings: pl.DataFrame) -> pl.LazyFrame:
     weighed = settings.with_columns(
         counted=weights.list.eval(pl.element() > 0).list.sum().cast(pl.Float64), total=weights.list.sum()
     )
-    plans, unit = [], unit_of(*settings["weights"].to_list())
+    plans, unit = [], unit_of(settings["k"].drop_nulls().to_list(), *settings["weights"].to_list())
     for (method, normalize), group in weighed.group_by("method", "normalize", maintain_order=True):
         each = rows.join(group.lazy().drop("method", "normalize"), how="cross").with_columns(
             weight=weights.list.get(pl.col("list")).fill_null(1.0),

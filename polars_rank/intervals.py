@@ -10,6 +10,7 @@ import polars as pl
 from polars_rank.catalogue import Aggregate
 from polars_rank.errors import DataError, require_choice, require_columns
 from polars_rank.pairing import as_list, check_sampling, needs_scipy
+from polars_rank.refusals import require_number
 from polars_rank.tables import named_apart, named_back, own_name
 
 SummaryInterval = Literal["t", "bootstrap", "basic", "bca", "wilson"]
@@ -126,6 +127,8 @@ def summary_statistics(
             'interval="wilson" is for plain means of 0 and 1; use "bootstrap", or fewer measures'
         )
 
+    for name in (*measures, *as_list(weight)):
+        require_number(schema[name], f"per_query.{name}")
     weights = pl.lit(1.0) if weight is None else pl.col(weight).cast(pl.Float64)
     rows = per_query.select(
         *(pl.col(name).alias(other) for name, other in apart.items()),
@@ -174,6 +177,8 @@ def _sums(long: pl.LazyFrame, kept: list[str], slices: list[str], interval: str 
     """Sum up by the columns kept, the others being null."""
     value, has = pl.col("_value"), pl.col("_value").is_not_null()
     term, weight = pl.col("_term").filter(has), pl.col("_weight").filter(has)
+    # A value of weight 0 is no variance.
+    counted = pl.col("_term").filter(has & (pl.col("_weight") > 0))
     mean, n = (term * weight).sum() / weight.sum(), has.sum().cast(pl.Float64)
     listed = []
     if interval not in (None, "wilson"):
@@ -195,7 +200,7 @@ def _sums(long: pl.LazyFrame, kept: list[str], slices: list[str], interval: str 
             .truediv(weight.sum())
             .alias("_error"),
             weight.sum().alias("_total"),
-            (term.max() - term.min() <= _ROUNDING * term.abs().max()).alias("_flat"),
+            (counted.max() - counted.min() <= _ROUNDING * counted.abs().max()).alias("_flat"),
             value.filter(~value.is_in([0.0, 1.0])).first().alias("_not_binary"),
             *listed,
         )

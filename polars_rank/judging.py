@@ -16,6 +16,7 @@ from polars_rank.ranking import (
     in_order_of_queries,
     ordinal,
     score_key,
+    tie_rule,
 )
 from polars_rank.refusals import (
     grade_of,
@@ -347,13 +348,12 @@ def _ranked(
         if by_grade:
             run_rows = run_rows.join(grades, on=[options.query, options.item], how="left")
         key = score_key(pl.col(options.score), descending=options.descending, score_dtype=options.score_dtype)
-        position = ordinal(
-            key, pl.col(options.item), options.ties, pl.col(options.relevance) if by_grade else None
-        )
+        ties = tie_rule(options.ties, schema[options.item])
+        position = ordinal(key, pl.col(options.item), ties, pl.col(options.relevance) if by_grade else None)
         if in_order and not by_grade:
             nulls = run_rows.select(key.is_null().any()).collect().item()
             names = {"query": options.query, "item": options.item, "rank": options.rank}
-            ranked = in_order_of_queries(run_rows, key, **names, ties=options.ties, nulls=nulls)
+            ranked = in_order_of_queries(run_rows, key, **names, ties=ties, nulls=nulls)
         else:
             ranked = run_rows.with_columns(position.over(ranking).cast(pl.Int64).alias(options.rank))
         if by_grade:

@@ -30,7 +30,7 @@ def queries_needed(effect: Array, alpha: float, alternative: Alternative, chance
     """Give the fewest queries that show an effect, NaN where none suffice."""
 
     def enough(n: Array) -> Mask:
-        return chance_to_see(effect, n, alpha, alternative) >= chance
+        return (n > 1) & (chance_to_see(effect, n, alpha, alternative) >= chance)
 
     # One query never is.
     few, many = np.ones_like(effect), np.full_like(effect, 2.0)

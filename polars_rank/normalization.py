@@ -16,6 +16,7 @@ from polars_rank.ranked_lists import (
     require_number,
 )
 from polars_rank.ranking import OrderBy, Ties
+from polars_rank.tables import refuse_names
 
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
 
@@ -113,6 +114,7 @@ def normalize_scores(
     require_normalization(method, on_constant, ddof, NORMALIZATIONS)
     ordering = Ordering(order_by, descending and method != "min_max_inverted", ties, rank_base, duplicates)
     columns = Columns(query, item, score, rank, system)
+    refuse_names("system", [system], [query, item, score, rank])
     lists = in_lists(gather(runs, systems=systems, ordering=ordering, columns=columns), ordering)
     rows = placed(lists, ordering)
     if method == "borda":
@@ -172,11 +174,13 @@ def normalized(rows: pl.LazyFrame, method: str | None, *, on_constant: float, dd
         # Lists of the same scores must get the same to the last bit, or items that tie would not.
         return statistic.over(LIST, order_by="place")
 
+    share = (value - low) / (high - low)
     scaled = {
-        "min_max": (value - low) / (high - low),
+        "min_max": share,
         "min_max_inverted": (high - value) / (high - low),
         "sum": (value - low) / in_order((value - low).sum()),
-        "zscore": (value - in_order(value.mean())) / in_order(value.std(ddof=ddof)),
+        # Of the share, since squares of very small or large scores are 0 or infinite.
+        "zscore": (share - in_order(share.mean())) / in_order(share.std(ddof=ddof)),
         "quantile": (value.rank("average").over(LIST) - 1) / (value.count().over(LIST) - 1.0),
     }[method]
     constant = low.eq_missing(high)

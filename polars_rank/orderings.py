@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from functools import partial
+from numbers import Real
 from typing import NamedTuple, TypeVar
 
 import polars as pl
 
-from polars_rank.errors import DataError, require_columns
+from polars_rank.errors import DataError, require_choice, require_columns
 from polars_rank.pairing import as_list, needs_scipy
-from polars_rank.tables import Frame, as_lazy, like, refuse_names, unify_ids
+from polars_rank.refusals import no_nulls, require_number
+from polars_rank.tables import Frame, as_lazy, like, named_apart, refuse_names, unify_ids
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
@@ -227,7 +229,7 @@ def rbo(
     >>> rank.rbo(a, b).select("n", "unmatched", pl.col("rbo").round(6)).rows()
     [(2, 2, 0.685)]
     """
-    if not 0 < persistence < 1:
+    if not (isinstance(persistence, Real) and 0 < persistence < 1):
         raise ValueError(f"persistence must be above 0 and below 1, got {persistence!r}; 0.9 is usual")
     items, groups = _matched(first, second, _Columns(item, rank, by, descending))
     depth, shared, short = pl.col("_depth"), pl.col("_shared"), pl.col("_short")
@@ -280,16 +282,19 @@ def _matched(first: Frame, second: Frame, columns: _Columns) -> tuple[pl.LazyFra
     item, rank, by, descending = columns
     shared = [set(frame.collect_schema()) for frame in sides.values()]
     groups = as_list(by) if by is not None else ["query"] if all("query" in names for names in shared) else []
-    refuse_names("by", groups, [item, rank, "n", "unmatched", "reason", *_MEASURES])
+    require_choice("descending", descending, (True, False))
+    refuse_names("item", [item], [rank])
+    refuse_names("by", list(named_apart(groups)), [item, rank, "n", "unmatched", "reason", *_MEASURES])
     for table, frame in sides.items():
-        require_columns(frame.collect_schema().names(), [*groups, item, rank], table)
+        schema = frame.collect_schema()
+        require_columns(schema.names(), [*groups, item, rank], table)
+        require_number(schema[rank], f"{table}.{rank}")
     sides = unify_ids(sides, [name for name in (*groups, item) if name in ("query", item)])
     places = []
     for (table, frame), name in zip(sides.items(), (_A, _B), strict=True):
         number = pl.col(rank).cast(pl.Float64).fill_nan(None)
-        ordered = frame.select(*groups, item, (-number if descending else number).alias(name)).drop_nulls(
-            name
-        )
+        place = (-number if descending else number).alias(name)
+        ordered = no_nulls(frame, [item], table).select(*groups, item, place).drop_nulls(name)
         refuse = partial(_refuse_repeats, keys=[*groups, item], table=table)
         places.append(ordered.map_batches(refuse, schema=ordered.collect_schema()))
     joined = places[0].join(places[1], on=[*groups, item], how="full", coalesce=True, nulls_equal=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import combinations
+from numbers import Real
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import polars as pl
@@ -118,7 +119,7 @@ def _is_measure(name: str) -> bool:
 
 def check_sampling(level: float, samples: int, seed: int) -> None:
     """Refuse a level, a number of samples or a seed that can't be."""
-    if isinstance(level, bool) or not 0 < level < 1:
+    if isinstance(level, bool) or not isinstance(level, Real) or not 0 < level < 1:
         raise ValueError(f"level must be above 0 and below 1, got {level!r}; 0.95 is usual")
     for name, value, least in (("samples", samples, 1), ("seed", seed, 0)):
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
@@ -142,6 +143,8 @@ def plan(
     groups = as_list(by)
     schema = per_query.collect_schema()
     require_columns(schema.names(), [query, system, *groups], "per_query")
+    if query == system:
+        raise ValueError(f"query and system must be two columns, got {query!r} for both")
     reserved = {query, system, "measure", "system", "baseline"}
     for name in groups:
         if name in reserved:

@@ -6,6 +6,7 @@ import polars as pl
 
 from polars_rank.errors import DataError
 from polars_rank.ranked_lists import Gathered, Ordering
+from polars_rank.ranking import tie_rule
 
 LIST = ["list", "query"]
 
@@ -18,8 +19,9 @@ def in_lists(gathered: Gathered, ordering: Ordering, *, scores: bool = True) -> 
     kept = ["item", *["score"] * scores, *["given"] * gathered.by_rank]
     listed = []
     for number, rows in enumerate(gathered.rows):
-        known = [name for name in LIST if name in rows.collect_schema()]
-        grouped = rows.group_by(known).agg(best_first(kept, ordering))
+        schema = rows.collect_schema()
+        known = [name for name in LIST if name in schema]
+        grouped = rows.group_by(known).agg(best_first(kept, ordering, schema["item"]))
         if "list" not in known:
             grouped = grouped.with_columns(list=pl.lit(number, pl.UInt32))
         listed.append(grouped.with_columns(length=pl.col("item").list.len()))
@@ -27,15 +29,16 @@ def in_lists(gathered: Gathered, ordering: Ordering, *, scores: bool = True) -> 
     return ordered.with_columns(number=pl.col("query").rle_id())
 
 
-def best_first(kept: Sequence[str], ordering: Ordering, *, nulls: bool = True) -> pl.Expr:
+def best_first(kept: Sequence[str], ordering: Ordering, kind: pl.DataType, *, nulls: bool = True) -> pl.Expr:
     """Put the rows of a list in order; to look for `nulls` takes a third more time."""
     down = [True, ordering.ties != "item-ascending"]
-    return pl.col(kept).sort_by(pl.col("key"), by_ties(ordering), descending=down, nulls_last=nulls)
+    return pl.col(kept).sort_by(pl.col("key"), by_ties(ordering, kind), descending=down, nulls_last=nulls)
 
 
-def by_ties(ordering: Ordering) -> pl.Expr:
-    """Give what orders equal keys."""
-    return pl.col("item").cast(pl.String) if ordering.ties == "item-text-descending" else pl.col("item")
+def by_ties(ordering: Ordering, kind: pl.DataType) -> pl.Expr:
+    """Give what orders the items of equal keys."""
+    item = pl.col("item")
+    return item.cast(pl.String) if tie_rule(ordering.ties, kind) == "item-text-descending" else item
 
 
 def placed(lists: pl.LazyFrame, ordering: Ordering) -> pl.LazyFrame:

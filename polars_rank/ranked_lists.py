@@ -8,9 +8,10 @@ from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
+from polars_rank import refusals
 from polars_rank.errors import DataError, require_choice, require_columns
 from polars_rank.ranking import OrderBy, Ties, given_rank, score_key
-from polars_rank.tables import Frame, as_lazy, unify_ids
+from polars_rank.tables import Frame, as_lazy, refuse_names, unify_ids
 
 Runs = Frame | Mapping[str, Frame] | Sequence[Frame]
 Weights = Mapping[str, float] | Sequence[float]
@@ -42,6 +43,12 @@ class Columns:
     rank: str = "rank"
     system: str = "system"
 
+    def __post_init__(self) -> None:
+        names = [self.query, self.item, self.score, self.rank]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"query, item, score and rank must be four columns, got {name!r} twice")
+
 
 @dataclass(frozen=True)
 class Ordering:
@@ -71,6 +78,8 @@ def gather(
     columns: Columns,
 ) -> Gathered:
     """Lay the runs under each other."""
+    if systems is not None and (isinstance(systems, str) or len(set(systems)) != len(systems)):
+        raise ValueError(f"systems must be a list that names each system once, got {systems!r}")
     if isinstance(runs, pl.DataFrame | pl.LazyFrame):
         return _from_long(runs, weights, systems, ordering, columns)
     if isinstance(runs, Mapping):
@@ -93,8 +102,10 @@ def _from_frames(
     frames: Mapping[str, Frame], weights: Weights | None, ordering: Ordering, columns: Columns
 ) -> Gathered:
     resolved = resolve_weights(weights, list(frames))
+    alone = all(isinstance(frame, pl.DataFrame) and frame.is_empty() for frame in frames.values())
     lazy = {
-        name: _typed_if_empty(as_lazy(frame, f"runs[{name!r}]"), columns) for name, frame in frames.items()
+        name: _typed_if_empty(frame, f"runs[{name!r}]", columns, alone=alone)
+        for name, frame in frames.items()
     }
     lazy = unify_ids(lazy, [columns.query, columns.item])
     parts, by_rank = [], []
@@ -119,6 +130,7 @@ def _from_long(
             f"runs has no column {columns.system!r}; its columns are {schema.names()}. "
             "Name each run in a dict, {'bm25': run, ...}, or add the column"
         )
+    refuse_names("system", [columns.system], [columns.query, columns.item, columns.score, columns.rank])
     frame = unify_ids({"runs": frame}, [columns.query, columns.item])["runs"]
     system = pl.col(columns.system)
     if isinstance(schema[columns.system], pl.Categorical | pl.Enum):
@@ -134,7 +146,7 @@ def _from_long(
         numbers = list(range(len(systems)))
         position = system.replace_strict(list(systems), numbers, default=None, return_dtype=pl.UInt32)
         lists = _about(systems, resolve_weights(weights, systems), [by == "rank"] * len(systems))
-    elif weights:
+    elif weights is not None and len(weights):
         raise ValueError(
             "weights is a list and runs a lazy table: give systems=[...] too, or weights as a dict, "
             "so that it is known whose weight is whose"
@@ -190,6 +202,8 @@ def _check_systems(systems: Sequence[str] | None) -> Any:
 
 def resolve_weights(weights: Weights | None, systems: Sequence[str]) -> list[float]:
     """Give one weight a list, in the lists' order; nothing given means all 1."""
+    if weights is not None and (isinstance(weights, str) or not hasattr(weights, "__len__")):
+        raise TypeError(f"weights must be a dict of system to number, or a list of numbers, got {weights!r}")
     if weights is None or len(weights) == 0:
         return [1.0] * len(systems)
     if isinstance(weights, Mapping):
@@ -207,6 +221,8 @@ def resolve_weights(weights: Weights | None, systems: Sequence[str]) -> list[flo
                 f"weights must be finite numbers of at least 0, got {weight!r} for {name!r}; "
                 "0 takes a list out of the scores"
             )
+    if not isfinite(sum(ordered)):
+        raise ValueError(f"weights must have a finite sum, got {ordered}")
     return [float(weight) for weight in ordered]
 
 
@@ -220,16 +236,23 @@ def _require_same(given: Sequence[str] | Mapping[str, float], have: Any, argumen
         )
 
 
-def _typed_if_empty(frame: pl.LazyFrame, columns: Columns) -> pl.LazyFrame:
-    if frame.collect_schema().names():
-        return frame
-    return pl.LazyFrame(schema={columns.query: pl.Null, columns.item: pl.Null, columns.score: pl.Float64})
+def _typed_if_empty(frame: Frame, table: str, columns: Columns, *, alone: bool) -> pl.LazyFrame:
+    """Let a run without rows fit the others, whatever types it was read with."""
+    lazy = as_lazy(frame, table)
+    ids, numbers = (columns.query, columns.item), (columns.score, columns.rank)
+    schema = lazy.collect_schema()
+    without_rows = isinstance(frame, pl.DataFrame) and frame.is_empty() and {*ids} <= {*schema}
+    if schema and not without_rows:
+        return lazy
+    kinds = {name: schema.get(name, pl.Null()) if alone else pl.Null() for name in ids}
+    return pl.LazyFrame(schema={**kinds, **dict.fromkeys(numbers, pl.Float64())})
 
 
 def _orders(
     frame: pl.LazyFrame, table: str, ordering: Ordering, columns: Columns
 ) -> tuple[str, list[pl.Expr]]:
-    names = frame.collect_schema().names()
+    schema = frame.collect_schema()
+    names = schema.names()
     by = ordering.order_by or ("score" if columns.score in names else "rank")
     if by == "score" or ordering.needs_score:
         require_columns(names, [columns.score], table)
@@ -238,6 +261,8 @@ def _orders(
             f"{columns.score!r} nor {columns.rank!r}" if ordering.order_by is None else repr(columns.rank)
         )
         raise DataError(f"{table} has no column {wanted}; its columns are {names}")
+    for name in (columns.score, *[columns.rank] * (by == "rank")):
+        refusals.require_number(schema.get(name, pl.Null()), f"{table}.{name}")
     nothing = pl.lit(None, pl.Float64)
     score = pl.col(columns.score).cast(pl.Float64).fill_nan(None) if columns.score in names else nothing
     given = given_rank(pl.col(columns.rank), columns.rank, ordering.rank_base) if by == "rank" else nothing

@@ -19,6 +19,11 @@ def score_key(score: pl.Expr, *, descending: bool, score_dtype: ScoreType) -> pl
     return (real if descending else -real) + 0.0
 
 
+def tie_rule(ties: Ties, item: pl.DataType) -> Ties:
+    """Give the tie rule for items of a type: only integers have another order as text."""
+    return "item-descending" if ties == "item-text-descending" and not item.is_integer() else ties
+
+
 def ordinal(key: pl.Expr, item: pl.Expr, ties: Ties, grade: pl.Expr | None = None) -> pl.Expr:
     """Position by `key`, equal keys by the tie rule; to be taken ``.over`` a ranking.
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from math import isfinite
+from numbers import Real
 from typing import NamedTuple, TypeVar, get_args
 
 import polars as pl
@@ -97,9 +98,9 @@ def power(
     """
     require_choice("missing", missing, get_args(Missing))
     require_choice("alternative", alternative, get_args(Alternative))
-    if not 0 < alpha < chance < 1:
+    if not (isinstance(alpha, Real) and isinstance(chance, Real) and 0 < alpha < chance < 1):
         raise ValueError(f"0 < alpha < chance < 1 must hold, got alpha={alpha!r} and chance={chance!r}")
-    if difference is not None and (not isfinite(difference) or difference == 0):
+    if difference is not None and not _is_difference(difference):
         raise ValueError(f"difference must be a number other than 0, got {difference!r}")
     table, design = plan(
         as_lazy(per_query, "per_query"),
@@ -122,6 +123,10 @@ def power(
     options = _Options(difference, alpha, chance, alternative)
     powered = partial(_power, design=design, options=options, columns=list(schema))
     return like(per_query, named_back(table.map_batches(powered, schema=schema)))
+
+
+def _is_difference(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value) and value != 0
 
 
 @needs_scipy

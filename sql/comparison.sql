@@ -83,7 +83,12 @@ WITH
             b.system AS against
         FROM _rank_systems AS a
         INNER JOIN _rank_systems AS b
-            ON CASE WHEN baseline IS NULL THEN a.system < b.system ELSE b.system = baseline AND a.system != b.system END
+            ON CASE
+                WHEN baseline IS NOT NULL THEN b.system = baseline AND a.system != b.system
+                -- An enum would be ordered by its codes.
+                WHEN typeof(a.system) LIKE 'ENUM%' THEN a.system::varchar < b.system::varchar
+                ELSE a.system < b.system
+            END
     ),
 
     _rank_both AS (
@@ -132,6 +137,7 @@ WITH
         SELECT
             *,
             CASE
+                WHEN x IS NULL OR y IS NULL THEN NULL
                 WHEN NOT (isfinite(x) AND isfinite(y)) THEN 'nan'::double
                 WHEN abs(x - y) <= 1e-12 * greatest(abs(x), abs(y)) THEN 0.0
                 ELSE x - y

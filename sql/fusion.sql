@@ -177,7 +177,10 @@ WITH
     _rank_systems AS (
         SELECT
             system,
-            row_number() OVER (ORDER BY system) - 1 AS list,
+            -- By name: an enum would be ordered by its codes.
+            row_number() OVER (
+                ORDER BY CASE WHEN typeof(system) LIKE 'ENUM%' THEN system::varchar END, system
+            ) - 1 AS list,
             CASE
                 WHEN coalesce(cardinality(weights::map(varchar, double)), 0) = 0 THEN 1.0::double
                 ELSE (weights::map(varchar, double))[system::varchar]
@@ -199,9 +202,15 @@ WITH
                 WHEN coalesce(cardinality(weights::map(varchar, double)), 0) = 0 THEN count(*) OVER ()
                 ELSE list_sum(list_sort(map_values(weights::map(varchar, double))))
             END AS total_weight,
-            -- A power of two above the sum of the weights.
+            -- A power of two above the sum of the weights, for exact sums; NULL if some terms are too small for them.
             CASE
+                WHEN method NOT IN ('rrf', 'isr', 'log_isr', 'logn_isr') OR k::double > 2.0::double ** 30 THEN NULL
                 WHEN coalesce(cardinality(weights::map(varchar, double)), 0) = 0 THEN 1.0::double
+                WHEN
+                    list_min([w FOR w IN map_values(weights::map(varchar, double)) IF w > 0])
+                    < 2.0::double ** (-30) * list_sum(map_values(weights::map(varchar, double)))
+                    OR NOT list_sum(map_values(weights::map(varchar, double))) BETWEEN 1e-200::double AND 1e200::double
+                    THEN NULL
                 ELSE 2.0::double ** floor(log2(greatest(list_sum(map_values(weights::map(varchar, double))), 0.5)) + 1)
             END AS unit
         FROM _rank_systems
@@ -329,13 +338,13 @@ WITH
 
     _rank_scaled AS (
         SELECT
-            *,
+            * EXCLUDE (share),
             CASE
                 WHEN method = 'dbsf'
                     THEN CASE
                         WHEN score IS NULL THEN NULL
                         WHEN low IS NULL OR low = high THEN 0.5
-                        ELSE ((score - avg(score) OVER list_of) / stddev_samp(score) OVER list_of + 3) / 6
+                        ELSE ((share - avg(share) OVER list_of) / stddev_samp(share) OVER list_of + 3) / 6
                     END
                 WHEN method = 'relative_score'
                     THEN CASE
@@ -356,8 +365,8 @@ WITH
                 WHEN normalize = 'sum'
                     THEN (score - low) / sum(score - low) OVER list_of
                 WHEN normalize = 'zscore'
-                    THEN (score - avg(score) OVER list_of) / CASE ddof
-                        WHEN 1 THEN stddev_samp(score) OVER list_of ELSE stddev_pop(score) OVER list_of
+                    THEN (share - avg(share) OVER list_of) / CASE ddof
+                        WHEN 1 THEN stddev_samp(share) OVER list_of ELSE stddev_pop(share) OVER list_of
                     END
                 WHEN normalize = 'quantile'
                     -- Scores below, and half of those that are equal: the mean of the tied places.
@@ -366,7 +375,8 @@ WITH
                         + (count(*) OVER (PARTITION BY list, query, score) - 1) / 2.0::double
                     ) / (count(score) OVER list_of - 1)
             END AS value
-        FROM _rank_clipped
+        -- Squares of very small or large scores are 0 or infinite, those of the share are not.
+        FROM (SELECT *, CASE WHEN high > low THEN (score - low) / (high - low) END AS share FROM _rank_clipped)
         WINDOW list_of AS (PARTITION BY list, query)
     ),
 
@@ -427,8 +437,8 @@ WITH
                             THEN 1 + len([e FOR e IN [5, 10, 15, 20, 30, 100, 200, 500, 1000] IF rank > e])
                     END
             END AS segment,
-            ceil(greatest(rank - reach, 1)) - 1 AS before,
-            floor(least(rank + reach, length)) AS last
+            CASE WHEN rank IS NOT NULL THEN ceil(greatest(rank - reach, 1)) - 1 END AS before,
+            CASE WHEN rank IS NOT NULL THEN floor(least(rank + reach, length)) END AS last
         FROM _rank_scaled
         LEFT JOIN
             (SELECT system AS fitted_system, max(segment) AS segments FROM _rank_fitted GROUP BY system)
@@ -626,9 +636,7 @@ WITH
                         -- ranx starts its maximum at -1e9.
                         WHEN method = 'comb_max' THEN greatest(chosen[1], -1e9::double)
                         WHEN method IN ('comb_min', 'comb_med') THEN list_sum(chosen) / len(chosen)
-                        WHEN method IN ('rrf', 'isr', 'log_isr', 'logn_isr', 'rbc', 'borda', 'weighted_borda')
-                            THEN exact * factor
-                        ELSE list_sum(terms) * factor
+                        ELSE coalesce(exact, list_sum(terms)) * factor
                     END, 0
                 )::double AS total
             FROM _rank_factors

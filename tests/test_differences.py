@@ -247,6 +247,10 @@ def test_tables_that_disagree_are_refused():
         diff(JUDGED, JUDGED.drop("rank"), "RR")
     with pytest.raises(DataError, match="id types differ"):
         diff(JUDGED, JUDGED.with_columns(item=pl.lit(1)), "RR")
+    with pytest.raises(DataError, match=r"judged_b.item has a null"):
+        diff(JUDGED, JUDGED.with_columns(item=pl.lit(None, pl.String)), "RR")
+    with pytest.raises(DataError, match=r"judged_a.rank has type String, which is no number"):
+        diff(JUDGED.cast({"rank": pl.String}), JUDGED, "RR")
 
 
 PER_QUERY = pl.DataFrame(
@@ -280,6 +284,8 @@ def test_gains_refuse_what_they_cannot_tell_apart():
         gains(pl.concat([PER_QUERY, PER_QUERY]), "x", "y", "AP")
     with pytest.raises(DataError, match="no column 'ap'"):
         gains(PER_QUERY, "x", "y", "ap")
+    with pytest.raises(DataError, match=r"per_query.kind has type String, which is no number"):
+        gains(PER_QUERY, "x", "y", "kind")
 
 
 @pytest.mark.parametrize("name", ["rank_a", "contribution", "relevance_b", "query"])

@@ -373,10 +373,15 @@ def test_reported_single_and_empty_runs(connection):
     expected = {(q, i): v for q in ("t1", "t2") for i, v in case["expected"]["values"][q].items()}
     assert both_engines(connection, single) == pytest.approx(expected)
     columns = ["query", "item", "score", "rank"]
-    for empty in (pl.DataFrame([], schema=columns), pl.DataFrame(), pl.DataFrame(schema=columns)):
+    as_text = pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
+    whole = pl.DataFrame(schema={"query": pl.Int64, "item": pl.Int64, "score": pl.Int64})
+    for empty in (pl.DataFrame(), pl.DataFrame(schema=columns), as_text, whole):
         fused = fuse({**single, "2": empty})
         assert {(q, i): v for q, i, v, _ in fused.rows()} == pytest.approx(expected)
         assert fused.schema["item"] == pl.String
+    by_rank = {"1": run(("q", "a", 1), keys=("query", "item", "rank")), "2": pl.DataFrame()}
+    assert scores(fuse(by_rank, order_by="rank")) == {"a": 1 / 61}
+    assert fuse({"1": whole, "2": whole}).schema["item"] == pl.Int64
     nothing = fuse({"1": pl.DataFrame(schema=columns)})
     assert nothing.is_empty()
     assert nothing.columns == ["query", "item", "score", "rank"]
@@ -405,6 +410,10 @@ def test_sibling_id_kinds(connection):
     ]
     with pytest.raises(DataError, match="whole floats"):
         fuse({"a": run(("q", 1.0, 1.0))})
+    # Bytes that are no text have one order alone.
+    blobs = {"a": run(("q", b"\xfe", 1.0), ("q", b"\xff", 1.0), ("q", b"a", 1.0))}
+    both_engines(connection, blobs, ties="item-text-descending")
+    assert fuse(blobs, ties="item-text-descending")["item"].to_list() == [b"\xff", b"\xfe", b"a"]
 
 
 def test_a_repeated_item_counts_once_and_places_stay(connection):
@@ -477,6 +486,29 @@ def test_the_order_of_rows_is_without_effect(rows, method, seed):
     assert_frame_equal(fuse(frames, method), fuse(shuffled, method), abs_tol=1e-12)
 
 
+def test_small_terms_keep_their_digits(connection):
+    deep = {
+        name: one_query(*[(f"i{(n + shift) % 400:03d}", -float(n)) for n in range(400)])
+        for name, shift in (("a", 0), ("b", 7))
+    }
+    for runs, method, options in (
+        (deep, "rbc", {}),
+        (deep, "rrf", {"weights": {"a": 1e-40, "b": 1.0}}),
+        (deep, "rrf", {"weights": {"a": 1e-310, "b": 1e-310}}),
+        (deep, "rrf", {"k": 1e40}),
+    ):
+        rows = {name: frame.rows() for name, frame in runs.items()}
+        expected = dict(fusion_reference.fuse(rows, method, **options)["q"])
+        for fused in (fuse(runs, method, **options), in_sql(connection, stacked(runs), method, **options)):
+            assert scores(fused) == pytest.approx(expected, rel=1e-9, abs=0)
+
+
+def test_a_given_rank_may_be_any_number(connection):
+    far = run(("q", "x", 1.0), ("q", "y", 3e8), ("q", "z", math.inf), keys=("query", "item", "rank"))
+    fused = both_engines(connection, {"a": far}, "borda")
+    assert fused == {("q", "x"): 3.0, ("q", "y"): 4 - 3e8, ("q", "z"): -math.inf}
+
+
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
@@ -488,6 +520,7 @@ def test_the_order_of_rows_is_without_effect(rows, method, seed):
         ([1.0], "2 lists"),
         ([1.0, 2.0, 3.0], "2 lists"),
         ([1.0, "2"], "at least 0"),
+        ([1e308, 1e308], "finite sum"),
     ],
 )
 def test_weights_that_are_refused(weights, message):
@@ -513,7 +546,34 @@ def test_weights_that_sql_refuses(connection):
     assert len(connection.sql("FROM rank.fuse('_runs', weights := MAP {})").fetchall()) == 2
 
 
-@pytest.mark.parametrize("weights", [None, {}, [], {"a": 1, "b": 1}, [1, 1]])
+@pytest.mark.parametrize("systems", [["a", "a"], "ab"])
+@pytest.mark.parametrize("kind", ["list", "dict", "long"])
+def test_each_list_has_a_name_of_its_own(systems, kind):
+    both = {"a": one_query(("x", 1.0)), "b": one_query(("y", 1.0))}
+    runs = {"list": list(both.values()), "dict": both, "long": stacked(both)}[kind]
+    with pytest.raises(ValueError, match="systems must be a list that names each system once"):
+        fuse(runs, systems=systems)
+
+
+def test_each_column_has_a_name_of_its_own():
+    runs = {"a": one_query(("x", 1.0))}
+    for options in ({"item": "query"}, {"score": "rank"}):
+        with pytest.raises(ValueError, match=r"must be four columns, got '(query|rank)' twice"):
+            fuse(runs, **options)
+    with pytest.raises(ValueError, match="item='explain' is what a column of the result is called"):
+        fuse({"a": one_query(("x", 1.0)).rename({"item": "explain"})}, item="explain", explain=True)
+    for function in (fuse, normalize_scores):
+        with pytest.raises(ValueError, match="system='query' is what a column of the result is called"):
+            function(stacked(runs), system="query")
+
+
+@pytest.mark.parametrize("weights", [2, "ab"])
+def test_weights_that_are_no_list_are_refused(weights):
+    with pytest.raises(TypeError, match="weights must be a dict of system to number, or a list of numbers"):
+        fuse([one_query(("x", 1.0))] * 2, weights=weights)
+
+
+@pytest.mark.parametrize("weights", [None, {}, [], {"a": 1, "b": 1}, [1, 1], pl.Series([1, 1])])
 def test_weights_that_are_all_one(weights):
     runs = {"a": one_query(("x", 1.0)), "b": one_query(("y", 1.0))}
     assert_frame_equal(fuse(runs, weights=weights), fuse(runs))
@@ -573,6 +633,9 @@ def test_tables_that_are_refused(connection):
         fuse({"a": {"q": {"x": 1.0}}})
     with pytest.raises(ValueError, match="at least one run"):
         fuse({})
+    for text in (plain.with_columns(score=pl.lit("2")), plain.select("query", "item", rank=pl.lit("1"))):
+        with pytest.raises(DataError, match=r"runs\['a'\]\.(score|rank) has type String, which is no number"):
+            fuse({"a": text})
     for long, message in (
         (plain.drop("score"), "no column score and no column rank"),
         (plain.with_columns(item=pl.lit(None, pl.String)), "null system, query or item"),
@@ -614,6 +677,32 @@ def test_tied_given_ranks_go_by_value(connection):
     assert both_engines(connection, runs) == pytest.approx(
         {("q", "x"): 1 / 61, ("q", "y"): 1 / 61, ("q", "z"): 1 / 65}
     )
+
+
+def test_systems_of_an_enum_come_by_name(connection):
+    long = stacked({"b": one_query(("y", 2.0), ("x", 1.0)), "z": one_query(("x", 2.0), ("y", 1.0))})
+    coded = long.cast({"system": pl.Enum(["z", "b"])})
+    assert fuse(coded)["item"].to_list() == in_sql(connection, coded)["item"].to_list() == ["y", "x"]
+
+
+@pytest.mark.parametrize("size", [1e-320, 1e-200, 1e200])
+@pytest.mark.parametrize("options", [{"normalize": "zscore"}, {"method": "dbsf"}])
+def test_the_size_of_scores_is_without_effect(connection, size, options):
+    method = options.get("method", "comb_sum")
+    plain, scaled = (
+        both_engines(
+            connection,
+            {
+                "a": one_query(
+                    *[(item, factor * score) for item, score in (("x", 9.0), ("y", 4.0), ("z", 5.0))]
+                )
+            },
+            method,
+            **{name: value for name, value in options.items() if name != "method"},
+        )
+        for factor in (1.0, size)
+    )
+    assert scaled == pytest.approx(plain, rel=1e-3 if size == 1e-320 else 1e-12)
 
 
 def test_infinite_scores_give_no_nan(connection):

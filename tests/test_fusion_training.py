@@ -105,6 +105,17 @@ def test_beyond_the_trained_places(connection):
         )
 
 
+@pytest.mark.parametrize("method", TRAINED)
+def test_an_item_without_a_given_rank_has_no_place(connection, method):
+    run = pl.DataFrame({"query": "q", "item": ["a", "b"], "rank": [1.0, None], "score": [0.0, 0.0]})
+    fitted = fit_fusion({"s": run}, qrels_of("q", "a"), method, order_by="rank")
+    ours = fuse({"s": run}, method, fitted=fitted, order_by="rank")
+    theirs = in_sql(connection, run.with_columns(system=pl.lit("s")), fitted, method, order_by="rank")
+    expected = -6.906754778648554 if method == "bayesfuse" else 0.0
+    for fused in (ours, theirs):
+        assert dict(fused.select("item", "score").rows())["b"] == pytest.approx(expected)
+
+
 def qrels_of(query, item):
     return pl.DataFrame({"query": [query], "item": [item], "relevance": [1]}, schema=QRELS.schema)
 

@@ -237,6 +237,14 @@ def test_weights_that_are_none_are_refused():
     assert (row["value"], row["low"], row["reason"]) == (None, None, "all weights are 0")
 
 
+@pytest.mark.parametrize("interval", ["t", "bootstrap", "bca"])
+def test_a_value_of_weight_0_is_no_variance(interval):
+    frame = pl.DataFrame({"query": [1, 2, 3], "AP": [0.5, 1.0, 0.25], "traffic": [0, 2, 0]})
+    row = summarized(frame, {"AP": "mean"}, weight="traffic", interval=interval).row(0, named=True)
+    assert (row["value"], row["low"], row["high"]) == (1.0, None, None)
+    assert "no variance" in row["reason"]
+
+
 def test_what_is_refused():
     with pytest.raises(DataError, match="no column 'locale'"):
         summarized(random_table(0).drop("locale"), {"AP": "mean"}, "locale")
@@ -246,6 +254,10 @@ def test_what_is_refused():
         one([0.5], "median")
     with pytest.raises(ValueError, match="level must be above 0 and below 1"):
         one([0.5], level=1)
+    for column in ("AP", "traffic"):
+        frame = pl.DataFrame({"query": [1], "AP": [0.5], "traffic": [1]}).cast({column: pl.String})
+        with pytest.raises(DataError, match=f"per_query.{column} has type String, which is no number"):
+            summarized(frame, {"AP": "mean"}, weight="traffic")
 
 
 # ---- slices and totals
@@ -312,6 +324,11 @@ def test_queries_needed(alternative, effect, needed):
     back = power(frame, "b", difference=smallest, alternative=alternative).row(0, named=True)
     assert back["power"] == pytest.approx(0.8, abs=1e-9)
     assert back["queries_needed"] in (20, 21)
+
+
+def test_one_query_never_suffices():
+    frame = pl.DataFrame({"query": [1, 2] * 2, "system": ["a"] * 2 + ["b"] * 2, "AP": [0.5, 0.25, 0.25, 0.5]})
+    assert power(frame, difference=1e9)["queries_needed"].item() == 2
 
 
 def test_power_is_the_share_of_simulated_tests_that_see():

@@ -165,11 +165,21 @@ def test_what_is_refused(function):
         function(good, good.drop("rank"))
     with pytest.raises(DataError, match="id types differ"):
         function(good, good.with_columns(pl.col("item").cast(pl.String)))
+    with pytest.raises(DataError, match=r"second.rank has type String, which is no number"):
+        function(good, good.cast({"rank": pl.String}))
+    with pytest.raises(DataError, match=r"first.item has a null"):
+        function(pl.concat([good, good.head(1).with_columns(item=None)]), good)
+    with pytest.raises(ValueError, match="descending must be one of True, False; got 'yes'"):
+        function(good, good, descending="yes")
+    with pytest.raises(ValueError, match="by names 'rank' twice"):
+        function(good, good, by=["rank", "rank"])
 
 
 def test_rbo_refuses_a_persistence_that_is_none():
     with pytest.raises(ValueError, match="persistence must be above 0 and below 1, got 1"):
         rbo(ordering({1: 1}), ordering({1: 1}), persistence=1)
+    with pytest.raises(ValueError, match="persistence must be above 0 and below 1, got '0"):
+        rbo(ordering({1: 1}), ordering({1: 1}), persistence="0.9")
 
 
 @pytest.mark.parametrize("function", [kendall_tau, tau_ap, spearman, rbo])
