@@ -8,7 +8,7 @@ import polars as pl
 from polars_rank.catalogue import Aggregate, Call, parse, programs
 from polars_rank.conventions import convention_of
 from polars_rank.errors import DataError, require_choice, require_columns
-from polars_rank.flat import counts, flat_plan, is_flat
+from polars_rank.flat import JUDGED, RETURNED, counts, flat_plan, is_flat
 from polars_rank.intervals import SummaryInterval, summary_statistics
 from polars_rank.judging import (
     Duplicates,
@@ -23,12 +23,13 @@ from polars_rank.measures.rows import judged, number, returned
 from polars_rank.ranking import OrderBy, ScoreType, Ties
 from polars_rank.refusals import require_number
 from polars_rank.scanning import score_in_parts
-from polars_rank.tables import Frame, as_lazy, like, unify_ids
+from polars_rank.tables import OURS, Frame, as_lazy, like, unify_ids
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 Calls = Mapping[str, Call | pl.Expr]
 
-_JUDGED_ONLY = "_rank_among_judged"
+_JUDGED_ONLY = f"{OURS}rank among judged"
+_DIFFERENT = f"{OURS}different "
 _OF_JUDGED_ROWS = {
     *("bpref", "rbp", "rbp_residual", "err", "nerr", "sdcg", "bpm", "insq", "inst"),
     *("interpolated_precision", "eleven_point_precision", "inferred_ap", "num_nonrelevant_returned"),
@@ -218,7 +219,7 @@ def _from_judged_rows(parts: Pieces, calls: Calls, columns: Mapping[str, str]) -
     flat = {name: call for name, call in calls.items() if isinstance(call, Call) and is_flat(call)}
     others = [_expression(call, columns).alias(name) for name, call in calls.items() if name not in flat]
     rankings, wanted = parts.rankings, counts(flat, columns["rank"], columns["relevance"])
-    for source, prefix in ((parts.ranked, "returned"), (parts.matched, "judged")):
+    for source, prefix in ((parts.ranked, RETURNED), (parts.matched, JUDGED)):
         chosen = {name: value for name, value in wanted.items() if name.startswith(prefix)}
         if chosen:
             counted = source.group_by(parts.ranking).agg(**chosen)
@@ -287,7 +288,7 @@ def _per_query(
     flat = {name: call for name, call in calls.items() if isinstance(call, Call) and is_flat(call)}
     rankings = rows.group_by(ranking).agg(
         *(pl.col(name).first() for name in carried),
-        *(pl.col(name).n_unique().name.prefix("_different_") for name in carried),
+        *(pl.col(name).n_unique().name.prefix(_DIFFERENT) for name in carried),
         *(_expression(call, columns).alias(name) for name, call in calls.items() if name not in flat),
         **counts(flat, columns["rank"], columns["relevance"]),
     )
@@ -309,7 +310,7 @@ def _refusing_variation(
 ) -> Callable[[pl.DataFrame], pl.DataFrame]:
     def check(values: pl.DataFrame) -> pl.DataFrame:
         for name in carried:
-            varying = values.filter(pl.col(f"_different_{name}") > 1)
+            varying = values.filter(pl.col(f"{_DIFFERENT}{name}") > 1)
             if not varying.is_empty():
                 where = ", ".join(f"{key} {varying[key][0]!r}" for key in ranking)
                 raise DataError(
