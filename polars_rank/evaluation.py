@@ -23,7 +23,7 @@ from polars_rank.measures.rows import judged, number, returned
 from polars_rank.ranking import OrderBy, ScoreType, Ties
 from polars_rank.refusals import require_number
 from polars_rank.scanning import score_in_parts
-from polars_rank.tables import OURS, Frame, as_lazy, like, unify_ids
+from polars_rank.tables import OURS, Frame, as_lazy, like, refuse_names, unify_ids
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 Calls = Mapping[str, Call | pl.Expr]
@@ -122,6 +122,8 @@ def evaluate(
     """
     columns = {"query": query, "rank": rank, "relevance": relevance}
     calls = _read(measures, convention)
+    refuse_names("by", list(by or []), calls)
+    refuse_names("keys", list(keys or []), calls)
     if qrels is not None:
         carried = list(by or [])
         tables = []
