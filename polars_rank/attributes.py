@@ -1,14 +1,15 @@
 """Attributes: what describes a query, on every row of it, those of missed items too."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 
 from polars_rank.errors import DataError, require_columns
-from polars_rank.refusals import refusing_repeats
+from polars_rank.refusals import DIFFERENT, refusing_repeats, refusing_variation
 from polars_rank.tables import OURS, Frame, as_lazy, unify_ids
 
-_DIFFERENT, _OF_QUERY = f"{OURS}different ", f" {OURS}of query"
+_OF_QUERY = f" {OURS}of query"
+_VARIES = "attribute {name} varies within a ranking ({where}); make it a key: keys=[...]"
 
 
 def with_attributes(
@@ -40,28 +41,16 @@ def with_attributes(
         known = [pl.col(name).drop_nulls() for name in names]
         values = run_rows.group_by(level).agg(
             *(values.first() for values in known),
-            *(values.n_unique().name.prefix(_DIFFERENT) for values in known),
+            *(values.n_unique().name.prefix(DIFFERENT) for values in known),
         )
         if level == tuple(ranking):
-            values = values.map_batches(_refusing_variation(names, level), validate_output_schema=False)
-        one = [pl.when(pl.col(f"{_DIFFERENT}{name}") <= 1).then(name).name.keep() for name in names]
+            values = values.map_batches(
+                refusing_variation(names, level, _VARIES), validate_output_schema=False
+            )
+        one = [pl.when(pl.col(f"{DIFFERENT}{name}") <= 1).then(name).name.keep() for name in names]
         judged = judged.join(values.select(*level, *one), on=level, how="left", suffix=_OF_QUERY)
         if level != tuple(ranking):
             # A system that missed the query has it from the others, where they agree.
             judged = judged.with_columns(pl.coalesce(name, f"{name}{_OF_QUERY}") for name in names)
             judged = judged.drop(f"{name}{_OF_QUERY}" for name in names)
     return judged
-
-
-def _refusing_variation(names: Sequence[str], level: Sequence[str]) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    def check(values: pl.DataFrame) -> pl.DataFrame:
-        for name in names:
-            varying = values.filter(pl.col(f"{_DIFFERENT}{name}") > 1)
-            if not varying.is_empty():
-                where = ", ".join(f"{key} {varying[key][0]!r}" for key in level)
-                raise DataError(
-                    f"attribute {name!r} varies within a ranking ({where}); make it a key: keys=[...]"
-                )
-        return values
-
-    return check

@@ -1,6 +1,6 @@
 """A judged table becomes a per-query table, and that a summary."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, TypeVar, Unpack, get_args
 
 import polars as pl
@@ -21,7 +21,7 @@ from polars_rank.judging import (
 )
 from polars_rank.measures.rows import judged, number, returned
 from polars_rank.ranking import OrderBy, ScoreType, Ties
-from polars_rank.refusals import require_number
+from polars_rank.refusals import DIFFERENT, refusing_variation, require_number
 from polars_rank.scanning import score_in_parts
 from polars_rank.tables import OURS, Frame, as_lazy, like, refuse_names, unify_ids
 
@@ -29,7 +29,11 @@ FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 Calls = Mapping[str, Call | pl.Expr]
 
 _JUDGED_ONLY = f"{OURS}rank among judged"
-_DIFFERENT = f"{OURS}different "
+_VARIES = (
+    "by names {name}, which varies within a ranking ({where}): a missed item would fall out of its slice. "
+    "If it tells rankings apart, keys=[{name}]; if it describes the query, attributes=[{name}] of judge "
+    "fills it on every row"
+)
 _OF_JUDGED_ROWS = {
     *("bpref", "rbp", "rbp_residual", "err", "nerr", "sdcg", "bpm", "insq", "inst"),
     *("interpolated_precision", "eleven_point_precision", "inferred_ap", "num_nonrelevant_returned"),
@@ -290,12 +294,14 @@ def _per_query(
     flat = {name: call for name, call in calls.items() if isinstance(call, Call) and is_flat(call)}
     rankings = rows.group_by(ranking).agg(
         *(pl.col(name).first() for name in carried),
-        *(pl.col(name).n_unique().name.prefix(_DIFFERENT) for name in carried),
+        *(pl.col(name).n_unique().name.prefix(DIFFERENT) for name in carried),
         *(_expression(call, columns).alias(name) for name, call in calls.items() if name not in flat),
         **counts(flat, columns["rank"], columns["relevance"]),
     )
     if carried:
-        rankings = rankings.map_batches(_refusing_variation(carried, ranking), validate_output_schema=False)
+        rankings = rankings.map_batches(
+            refusing_variation(carried, ranking, _VARIES), validate_output_schema=False
+        )
     result = flat_plan(rows, rankings, flat, ranking, columns) if flat else rankings
     return result.select(*ranking, *carried, *calls).sort(ranking)
 
@@ -305,24 +311,6 @@ def _expression(call: Call | pl.Expr, columns: Mapping[str, str]) -> pl.Expr:
         return call
     rank = _JUDGED_ONLY if call.judged_only else columns["rank"]
     return call.expression(**{**columns, "rank": rank})
-
-
-def _refusing_variation(
-    carried: Sequence[str], ranking: Sequence[str]
-) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    def check(values: pl.DataFrame) -> pl.DataFrame:
-        for name in carried:
-            varying = values.filter(pl.col(f"{_DIFFERENT}{name}") > 1)
-            if not varying.is_empty():
-                where = ", ".join(f"{key} {varying[key][0]!r}" for key in ranking)
-                raise DataError(
-                    f"by names {name!r}, which varies within a ranking ({where}): a missed item would fall "
-                    f"out of its slice. If it tells rankings apart, keys=[{name!r}]; if it describes the "
-                    f"query, attributes=[{name!r}] of judge fills it on every row"
-                )
-        return values
-
-    return check
 
 
 def summarize(
