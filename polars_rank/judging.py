@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import polars as pl
+import polars.selectors as cs
 
 from polars_rank.attributes import with_attributes
 from polars_rank.conventions import convention_of
@@ -80,7 +81,9 @@ class Judging:
         for argument in ("keys", "attributes"):
             given = getattr(self, argument)
             for name in roles.intersection(given if isinstance(given, Sequence) else ()):
-                raise ValueError(f"{argument} names {name!r}, which has a part in the ranking already")
+                raise ValueError(
+                    f"{argument} names {name!r}, which has a part in the ranking already; leave it out"
+                )
 
 
 def judge(
@@ -245,7 +248,8 @@ def judged_table(
     place = [*parts.ranking, options.item]
     names = parts.ranked.collect_schema().names()
     others = [name for name in names if name not in {*place, options.rank}]
-    judged = judged.select(*place, options.rank, options.relevance, *others)
+    # By selector, since Polars takes a text such as * for a pattern.
+    judged = judged.select(cs.by_name(*place, options.rank, options.relevance, *others))
     return with_attributes(judged, parts.run_rows, parts.ranking, options.query, options.attributes)
 
 

@@ -168,6 +168,16 @@ def test_columns_that_nobody_asked_for_are_left_alone(judged, per_query):
     assert_frame_equal(rank.compare(wide, by=PLAIN), rank.compare(per_query, by=PLAIN))
 
 
+def test_judge_carries_columns_of_any_name(judged):
+    run = judged.filter(pl.col("rank").is_not_null()).drop("rank", "relevance")
+    qrels = judged.select("query", "item", relevance=1).unique()
+    names = sorted({*NAMES, *PATTERNS}.difference(run.columns, ["rank", "relevance"]))
+    wide = rank.judge(run.with_columns(pl.lit("z").alias(name) for name in names), qrels)
+    plain = rank.judge(run, qrels)
+    assert wide.columns == [*plain.columns, *names]
+    assert_frame_equal(wide[plain.columns], plain, check_row_order=False)
+
+
 def test_what_orders_a_ranking_is_no_key_and_no_attribute(judged):
     run = judged.filter(pl.col("rank").is_not_null()).drop("rank", "relevance")
     qrels = judged.select("query", "item", relevance=1).unique()
