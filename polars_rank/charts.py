@@ -16,7 +16,7 @@ from polars_rank.intervals import SummaryInterval
 from polars_rank.measures.rows import number, relevant, returned
 from polars_rank.pairing import Missing, as_list, measure_columns
 from polars_rank.report import higher_is_better
-from polars_rank.tables import Frame, as_lazy, like, refuse_names
+from polars_rank.tables import Frame, as_lazy, columns_apart, like, named_apart, named_back, set_apart
 
 if TYPE_CHECKING:
     import altair as alt
@@ -79,34 +79,31 @@ def precision_recall(
     >>> precision_recall(judged, keys=[])["precision"].round(2).to_list()
     [1.0, 1.0, 1.0, 1.0, 0.67, 0.67, 0.67, 0.0, 0.0, 0.0, 0.0]
     """
-    per_query = curves_by_ranking(
-        as_lazy(judged, "judged"),
-        min_relevance=min_relevance,
-        ranking=[*keys, query],
-        rank=rank,
-        relevance=relevance,
+    rows = as_lazy(judged, "judged")
+    require_columns(rows.collect_schema().names(), [*keys, query, rank, relevance], "judged")
+    apart = named_apart([*keys, query], "keys")
+    ranking = list(apart.values())
+    systems = ranking[:-1]
+    rows = rows.select(
+        *columns_apart(apart),
+        pl.col(rank).alias("rank"),
+        pl.col(relevance).alias("relevance"),
     )
     curves = (
-        per_query.group_by(*keys, pl.lit(0).alias("_one"))
+        curves_by_ranking(rows, ranking, min_relevance)
+        .group_by(*systems, pl.lit(0).alias("_one"))
         .agg(pl.col(RECALL_LEVELS).mean())
-        .unpivot(RECALL_LEVELS, index=list(keys), variable_name="recall", value_name="precision")
+        .unpivot(RECALL_LEVELS, index=systems, variable_name="recall", value_name="precision")
         .with_columns(pl.col("recall").cast(pl.Float64))
+        .sort(*systems, "recall")
     )
-    return like(judged, curves.sort(*keys, "recall"))
+    return like(judged, named_back(curves, "keys"))
 
 
-def curves_by_ranking(
-    rows: pl.LazyFrame,
-    *,
-    ranking: Sequence[str] = ("system", "query"),
-    min_relevance: float = 1,
-    rank: str = "rank",
-    relevance: str = "relevance",
-) -> pl.LazyFrame:
+def curves_by_ranking(rows: pl.LazyFrame, ranking: Sequence[str], min_relevance: float = 1) -> pl.LazyFrame:
     """Give one row a ranking, and a column a level of recall: the curves before they are averaged."""
-    require_columns(rows.collect_schema().names(), [*ranking, rank, relevance], "judged")
-    r = number(rank)
-    found = rows.filter(relevant(number(relevance), min_relevance)).select(
+    r = number("rank")
+    found = rows.filter(relevant(number("relevance"), min_relevance)).select(
         *ranking,
         _place=pl.when(returned(r)).then(r).rank("ordinal").over(ranking).cast(pl.Int64),
         _rank=r,
@@ -168,18 +165,15 @@ def by_cutoff(
     [('x', 1, 1.0), ('x', 2, 0.5)]
     """
     call = parse(measure)
-    slices: list[str] = as_list(by)
     if "k" not in call.measure.options or call.options.get("k") is not None:
         raise ValueError(f"measure must take a cutoff and have none yet, got {measure!r}")
-    refuse_names("by", slices, ["k", "value"])
+    rows, slices = set_apart(as_lazy(judged, "judged"), as_list(by), "judged")
     names = {f"{measure}@{k}": int(k) for k in cutoffs}
-    per_query = evaluate(
-        as_lazy(judged, "judged"), list(names), by=slices, query=query, rank=rank, relevance=relevance
-    )
+    per_query = evaluate(rows, list(names), by=slices, query=query, rank=rank, relevance=relevance)
     means = summarize(per_query, by=slices, measures=list(names)).select(
         *slices, pl.col("measure").replace_strict(names, return_dtype=pl.Int64).alias("k"), "value"
     )
-    return like(judged, means.sort(*slices, "k"))
+    return like(judged, named_back(means.sort(*slices, "k")))
 
 
 @_needs_altair
@@ -291,10 +285,8 @@ def slices_chart(
     """
     import altair as alt  # noqa: PLC0415
 
-    slices: list[str] = as_list(by)
-    compared = compare(
-        as_lazy(per_query, "per_query"), baseline, by=slices, measures=measure, missing=missing
-    ).collect()
+    rows, slices = set_apart(as_lazy(per_query, "per_query"), as_list(by), "per_query")
+    compared = compare(rows, baseline, by=slices, measures=measure, missing=missing).collect()
     parts = [pl.col(name).cast(pl.String).fill_null("none") for name in slices]
     table = compared.pipe(_text, "system").with_columns(
         slice=pl.format("{} ({} queries)", pl.concat_str(parts, separator=", "), "n")

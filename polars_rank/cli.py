@@ -12,11 +12,10 @@ import polars as pl
 from cyclopts import App, CycloptsError, Parameter
 
 import polars_rank as rank
-from polars_rank import scanning
 from polars_rank.board_formats import Format as BoardFormat
 from polars_rank.catalogue import parse, programs
 from polars_rank.conventions import convention_of
-from polars_rank.formats import Format, replace_file
+from polars_rank.format_telling import Format
 from polars_rank.notes import (
     WATCHED,
     number_notes,
@@ -27,9 +26,9 @@ from polars_rank.notes import (
     valueless_note,
 )
 from polars_rank.pairing import Missing
-from polars_rank.printing import TextFormat, as_text
+from polars_rank.printing import TextFormat
 from polars_rank.ranking import OrderBy, Ties
-from polars_rank.run_files import RunFile, loaded, read_runs
+from polars_rank.run_files import loaded, read_runs
 from polars_rank.shell_arguments import (
     JUDGING,
     READING,
@@ -43,13 +42,14 @@ from polars_rank.shell_arguments import (
     keys_of,
     weights_of,
 )
+from polars_rank.shell_input import example_tables, measures_named, read_tables
+from polars_rank.shell_output import print_bytes, progress, put, say, write
 from polars_rank.sql import init_text
-from polars_rank.tables import unify_ids
+from polars_rank.tables import refuse_names
 from polars_rank.trec_eval import USAGE as TREC_EVAL_USAGE
 from polars_rank.trec_eval import main as as_trec_eval
 
 DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
-SUFFIXES: dict[str, TextFormat] = {".csv": "csv", ".json": "json", ".md": "markdown"}
 
 app = App(
     name="polars-rank",
@@ -104,15 +104,18 @@ def evaluate(
     output
         File to write, instead of printing; .csv, .json and .md tell the format.
     """
-    names = _measures(measure or DEFAULT_MEASURES, convention)
-    grades, files = _example(qrels) if example else _tables(qrels, runs, reading)
+    names = measures_named(measure or DEFAULT_MEASURES, convention)
+    grades, files = example_tables(qrels) if example else read_tables(qrels, runs, reading)
     slices = list(dict.fromkeys(by or []))
+    for name in {"item", "score", "rank", "relevance"}.intersection(slices):
+        raise ValueError(f"by={name!r} describes no query, and can't slice the means")
+    refuse_names("by", slices, ["queries"])
     options = {**judging.options(), "by": slices, "convention": convention}
     options["attributes"] = [name for name in slices if name not in ("query", *options["keys"])]
     wanted = list(dict.fromkeys([*names, *WATCHED]))
     said, facts, parts = [], [], []
     for file in files:
-        with _naming(file.path, among=len(files)), _progress(file.path):
+        with _naming(file.path, among=len(files)), progress(file.path):
             run: Any = loaded(file.rows)
             facts.append(run_facts(run, grades))
             said += strangers(facts[-1], run, grades)
@@ -125,9 +128,9 @@ def evaluate(
     said += query_notes(known, judged, queries) + number_notes(known) + unjudged_note(scores)
     scores = scores.select(*ranking, *names)
     summary = rank.summarize(scores, by=groups, measures=names, convention=convention)
-    _say(said + valueless_note(summary))
+    say(said + valueless_note(summary))
     table = scores if per_query else _wide(summary, groups, names)
-    _put(_whole_counts(table, names, convention), format, output)
+    put(_whole_counts(table, names, convention), format, output)
 
 
 @app.command(usage="Usage: polars-rank fuse RUN RUN... [OPTIONS]")
@@ -210,7 +213,7 @@ def fuse(
     with tempfile.TemporaryDirectory() as folder:
         written = Path(folder, "run")
         rank.write_run(fused, written, format=format, system=method)
-        _print(written.read_bytes())
+        print_bytes(written.read_bytes())
 
 
 @app.command(usage="Usage: polars-rank check QRELS RUN... [OPTIONS]")
@@ -250,7 +253,7 @@ def check(
     output
         File to write, instead of printing; .csv, .json and .md tell the format.
     """
-    grades, files = _tables(qrels, runs, reading, same_ids=False)
+    grades, files = read_tables(qrels, runs, reading, same_ids=False)
     found = pl.concat(
         rank.check(
             file.rows,
@@ -266,8 +269,8 @@ def check(
         for file in files
     )
     if found.is_empty():
-        _say(["nothing was found"])
-    _put(found, format, output)
+        say(["nothing was found"])
+    put(found, format, output)
 
 
 @app.command(name="compare", usage="Usage: polars-rank compare QRELS RUN RUN... [OPTIONS]")
@@ -323,8 +326,8 @@ def compare_runs(
     from polars_rank.page import page  # noqa: PLC0415
     from polars_rank.report import leaderboard  # noqa: PLC0415
 
-    names = _measures(measure or ("nDCG@10", "AP", "RR"), None)
-    grades, files = _example(qrels) if example else _tables(qrels, runs, reading)
+    names = measures_named(measure or ("nDCG@10", "AP", "RR"), None)
+    grades, files = example_tables(qrels) if example else read_tables(qrels, runs, reading)
     if judging.keys:
         raise ValueError(
             "compare pairs systems query by query and takes no --keys; compare one day (or the like) at a "
@@ -338,7 +341,7 @@ def compare_runs(
         texts, items = rank.example().queries, rank.example().items
     slices = list(dict.fromkeys(by or []))
     judged, said = judged_files(files, grades, slices, texts, judging.options())
-    _say(said)
+    say(said)
     per_query = rank.evaluate(judged, names, by=slices)
     missing: Missing = "drop" if judging.queries in ("both", "run") else "error"
     tables = [
@@ -346,8 +349,8 @@ def compare_runs(
         for part in ([[], slices] if slices else [[]])
     ]
     if html is not None:
-        _write(page(judged, names, baseline, by=slices, queries=texts, items=items, missing=missing), html)
-    _write("\n\n".join(tables) + "\n", output)
+        write(page(judged, names, baseline, by=slices, queries=texts, items=items, missing=missing), html)
+    write("\n\n".join(tables) + "\n", output)
 
 
 @app.command(name="list")
@@ -378,7 +381,7 @@ def list_measures(
         }
         for measure in rank.MEASURES.values()
     ]
-    _put(pl.DataFrame(rows), format, output)
+    put(pl.DataFrame(rows), format, output)
 
 
 @app.command
@@ -395,7 +398,7 @@ def sql(*measures: str, convention: str | None = None, output: Output = None) ->
         File to write, instead of printing.
     """
     calls = [rank.to_sql(name, convention=convention) for name in measures]
-    _write("".join(f"{call}\n" for call in calls) or init_text(), output)
+    write("".join(f"{call}\n" for call in calls) or init_text(), output)
 
 
 @app.command(usage=TREC_EVAL_USAGE, version_flags=[])
@@ -412,45 +415,6 @@ def trec_eval(*arguments: Annotated[str, Parameter(allow_leading_hyphen=True)]) 
         sys.exit(code)
 
 
-# Arguments
-
-
-def _measures(given: Sequence[str], convention: str | None) -> list[str]:
-    for name in given:
-        columns = parse(name, convention=convention).measure.columns
-        if not set(columns) <= {"rank", "relevance", "score"}:
-            raise ValueError(f"measure {name!r} takes the columns {columns}, which a ranking has not")
-        if given.count(name) > 1:
-            raise ValueError(f"measure {name!r} is given twice")
-    return list(given)
-
-
-def _tables(
-    qrels: str | None, runs: Sequence[str], reading: Reading, *, same_ids: bool = True
-) -> tuple[pl.DataFrame, list[RunFile]]:
-    if qrels is None or not runs:
-        raise ValueError("name the qrels and at least one run" + ("" if qrels else ", or use --example"))
-    if qrels in runs:
-        raise ValueError(f"{qrels} is given as qrels and as a run")
-    try:
-        grades = rank.read_qrels(qrels, columns=columns_of(reading.qrels_columns), comments=reading.comments)
-    except ValueError as error:
-        raise type(error)(str(error).replace("columns=", "qrels_columns=")) from error
-    files = read_runs(runs, columns=columns_of(reading.columns), comments=reading.comments)
-    if same_ids:
-        tables = unify_ids({qrels: grades, **{file.path: file.rows for file in files}}, ["query", "item"])
-        grades, files = tables[qrels], [file._replace(rows=tables[file.path]) for file in files]
-    return grades.collect(), files
-
-
-def _example(qrels: str | None) -> tuple[pl.DataFrame, list[RunFile]]:
-    if qrels is not None:
-        raise ValueError("--example takes the bundled collection; leave the files out")
-    run, grades, queries, _ = rank.example()
-    rows = run.join(queries, on="query", how="left")
-    return grades, [RunFile("the bundled run", rows.lazy(), run["system"].unique().to_list())]
-
-
 # Results
 
 
@@ -465,49 +429,6 @@ def _whole_counts(table: pl.DataFrame, names: Sequence[str], convention: str | N
     counts = [name for name in names if parse(name, convention=convention).measure.aggregate == "sum"]
     whole = [name for name in counts if (table[name] % 1 == 0).all()]
     return table.with_columns(pl.col(whole).cast(pl.Int64))
-
-
-def _put(table: pl.DataFrame, chosen: TextFormat | None, output: str | None) -> None:
-    told = SUFFIXES.get(Path(output or "").suffix.lower(), "table")
-    _write(as_text(table, chosen or told), output)
-
-
-def _write(text: str, output: str | None) -> None:
-    if output is None:
-        _print(text.encode())
-        return
-    with replace_file(output) as temporary:
-        Path(temporary).write_bytes(text.encode())
-
-
-def _print(data: bytes) -> None:
-    """Write to standard output; bytes, since ids are UTF-8 whatever the terminal's encoding."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
-
-
-def _say(notes: Sequence[str]) -> None:
-    for note in notes:
-        print(f"polars-rank: note: {note}", file=sys.stderr)
-
-
-@contextmanager
-def _progress(name: str) -> Iterator[None]:
-    """Show how far a long run is, where somebody looks."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console  # noqa: PLC0415 - a tenth of a second that most calls don't need
-    from rich.progress import Progress  # noqa: PLC0415
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name, total=None)
-        token = scanning.PROGRESS.set(lambda done, rows: bar.update(task, completed=done, total=rows))
-        try:
-            yield
-        finally:
-            scanning.PROGRESS.reset(token)
 
 
 @contextmanager

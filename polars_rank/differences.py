@@ -10,15 +10,19 @@ from polars_rank.errors import DataError, nearest, require_columns
 from polars_rank.measures.rows import count_relevant, judged, number, ratio, relevant, returned
 from polars_rank.pairing import as_list
 from polars_rank.refusals import no_nulls, require_number
-from polars_rank.tables import Frame, as_lazy, like, refuse_names, unify_ids
+from polars_rank.tables import (
+    Frame,
+    as_lazy,
+    columns_apart,
+    like,
+    named_apart,
+    named_back,
+    own_name,
+    refuse_names,
+    unify_ids,
+)
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
-
-# Of the result of `diff`, and on the way to it.
-_DIFF_COLUMNS = {
-    *("rank", "rank_a", "rank_b", "relevance", "relevance_b"),
-    *("contribution", "contribution_a", "contribution_b", "_in_b"),
-}
 
 _Term = Callable[[pl.Expr, pl.Expr, Mapping[str, Any], list[str], str], pl.Expr]
 
@@ -87,24 +91,25 @@ def diff(
     """
     call = parse(measure, convention=convention)
     names: list[str] = as_list(keys)
-    refuse_names("keys", names, _DIFF_COLUMNS | {query, item})
-    place: list[str] = [query, *names, item]
+    refuse_names("keys", names, [query, item])
+    apart: dict[str, str] = named_apart([query, *names, item], "keys")
+    place: list[str] = list(apart.values())
     tables = {"judged_a": as_lazy(judged_a, "judged_a"), "judged_b": as_lazy(judged_b, "judged_b")}
     for table, rows in tables.items():
         schema = rows.collect_schema()
-        require_columns(schema.names(), [*place, rank, relevance], table)
+        require_columns(schema.names(), [*apart, rank, relevance], table)
         for name in (rank, relevance):
             require_number(schema[name], f"{table}.{name}")
-    part = contribution(call, [query, *names], text=measure, item=item, rank=rank, relevance=relevance)
+    part = contribution(call, place[:-1], text=measure, item=place[-1])
     sides = {
         table: no_nulls(rows, [query, item], table)
-        .map_batches(_refusing_repeats(place, table), validate_output_schema=False)
         .select(
-            *place,
+            *columns_apart(apart),
             pl.col(rank).alias("rank"),
             number(relevance).fill_nan(None).alias("relevance"),
-            part.alias("contribution"),
         )
+        .map_batches(_refusing_repeats(place, table), validate_output_schema=False)
+        .with_columns(part.alias("contribution"))
         for table, rows in unify_ids(tables, [query, item]).items()
     }
     both = sides["judged_a"].join(
@@ -124,7 +129,8 @@ def diff(
     # Rounded, so that noise of a sum can't change the order of equal ones.
     size = pl.col("contribution").abs().round(12)
     top = pl.min_horizontal("rank_a", "rank_b")
-    return like(judged_a, result.sort(*place[:-1], -size, top, item, nulls_last=True, maintain_order=True))
+    order = [*place[:-1], -size, top, place[-1]]
+    return like(judged_a, named_back(result.sort(order, nulls_last=True, maintain_order=True), "keys"))
 
 
 def contribution(
@@ -215,12 +221,17 @@ def gains(
     schema = rows.collect_schema()
     require_columns(schema.names(), [query, system, measure, *carried], "per_query")
     require_number(schema[measure], f"per_query.{measure}")
-    refuse_names("by", carried, [query, "value_a", "value_b", "gain", "_system", "_value"])
-    place: list[str] = [query, *carried]
-    rows = rows.select(*place, pl.col(system).alias("_system"), number(measure).alias("_value"))
+    refuse_names("by", carried, [query])
+    apart: dict[str, str] = named_apart([query, *carried])
+    place: list[str] = list(apart.values())
+    rows = rows.select(
+        *columns_apart(apart),
+        pl.col(system).alias("system"),
+        number(measure).alias("value"),
+    )
     rows = rows.map_batches(_refusing_unknown(a, b, place), validate_output_schema=False)
     of = {
-        side: rows.filter(pl.col("_system") == name).select(*place, pl.col("_value").alias(f"value_{side}"))
+        side: rows.filter(pl.col("system") == name).select(*place, pl.col("value").alias(f"value_{side}"))
         for side, name in (("a", a), ("b", b))
     }
     both = of["a"].join(of["b"], on=place, how="full", coalesce=True, nulls_equal=True)
@@ -229,23 +240,21 @@ def gains(
     result = both.with_columns(gain=gain).sort(
         pl.col("gain").is_null(), "gain", *place, descending=order, maintain_order=True
     )
-    return like(per_query, result)
+    return like(per_query, named_back(result))
 
 
 def _refusing_unknown(a: object, b: object, place: Sequence[str]) -> Callable[[pl.DataFrame], pl.DataFrame]:
     def check(rows: pl.DataFrame) -> pl.DataFrame:
-        systems = rows["_system"].unique().drop_nulls().sort().to_list()
+        systems = rows["system"].unique().drop_nulls().sort().to_list()
         for side, name in (("a", a), ("b", b)):
             if name not in systems:
                 hint = nearest(str(name), map(str, systems))
                 raise ValueError(f"{side}={name!r} is no system of per_query{hint}; it has {systems}")
-        repeated = rows.filter(pl.col("_system").is_in([a, b]) & pl.struct(*place, "_system").is_duplicated())
+        repeated = rows.filter(pl.col("system").is_in([a, b]) & pl.struct(*place, "system").is_duplicated())
         if len(repeated):
-            where = ", ".join(f"{name} {repeated[name][0]!r}" for name in place)
-            system = repeated["_system"][0]
             raise DataError(
-                f"per_query has two rows of {where}, system {system!r}; name the columns that tell them "
-                "apart in by=, or filter"
+                f"per_query has two rows of {_first(repeated, [*place, 'system'])}; "
+                "name the columns that tell them apart in by=, or filter"
             )
         return rows
 
@@ -256,14 +265,17 @@ def _refusing_repeats(place: Sequence[str], table: str) -> Callable[[pl.DataFram
     def check(rows: pl.DataFrame) -> pl.DataFrame:
         repeated = rows.filter(pl.struct(place).is_duplicated())
         if len(repeated):
-            where = ", ".join(f"{name} {repeated[name][0]!r}" for name in place)
             raise DataError(
-                f"{table} has two rows of {where}; take one system, as judged.filter(system=...), and name "
-                "other columns that tell rankings apart in keys="
+                f"{table} has two rows of {_first(repeated, place)}; "
+                "take one system, as judged.filter(system=...), and name in keys= what else parts rankings"
             )
         return rows
 
     return check
+
+
+def _first(rows: pl.DataFrame, columns: Sequence[str]) -> str:
+    return ", ".join(f"{own_name(name)} {rows[name][0]!r}" for name in columns)
 
 
 def _refuse_disagreement(both: pl.DataFrame) -> pl.DataFrame:
@@ -271,12 +283,10 @@ def _refuse_disagreement(both: pl.DataFrame) -> pl.DataFrame:
     apart = both.filter(in_both & pl.col("relevance").ne_missing(pl.col("relevance_b")))
     if len(apart):
         row = apart.row(0, named=True)
-        where = ", ".join(
-            f"{name} {value!r}" for name, value in list(row.items())[: apart.columns.index("rank")]
-        )
+        place = apart.columns[: apart.columns.index("rank")]
         raise DataError(
-            f"relevance of {where} is {row['relevance']} in judged_a and {row['relevance_b']} in judged_b; "
-            "judge both runs by the same qrels"
+            f"relevance of {_first(apart, place)} is {row['relevance']} in judged_a "
+            f"and {row['relevance_b']} in judged_b; judge both runs by the same qrels"
         )
     return both
 

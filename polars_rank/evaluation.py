@@ -1,6 +1,6 @@
 """A judged table becomes a per-query table, and that a summary."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, TypeVar, Unpack, get_args
 
 import polars as pl
@@ -8,7 +8,7 @@ import polars as pl
 from polars_rank.catalogue import Aggregate, Call, parse, programs
 from polars_rank.conventions import convention_of
 from polars_rank.errors import DataError, require_choice, require_columns
-from polars_rank.flat import counts, flat_plan, is_flat
+from polars_rank.flat import JUDGED, RETURNED, counts, flat_plan, is_flat
 from polars_rank.intervals import SummaryInterval, summary_statistics
 from polars_rank.judging import (
     Duplicates,
@@ -21,14 +21,19 @@ from polars_rank.judging import (
 )
 from polars_rank.measures.rows import judged, number, returned
 from polars_rank.ranking import OrderBy, ScoreType, Ties
-from polars_rank.refusals import require_number
+from polars_rank.refusals import DIFFERENT, refusing_variation, require_number
 from polars_rank.scanning import score_in_parts
-from polars_rank.tables import Frame, as_lazy, like, unify_ids
+from polars_rank.tables import OURS, Frame, as_lazy, like, refuse_names, unify_ids
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 Calls = Mapping[str, Call | pl.Expr]
 
-_JUDGED_ONLY = "_rank_among_judged"
+_JUDGED_ONLY = f"{OURS}rank among judged"
+_VARIES = (
+    "by names {name}, which varies within a ranking ({where}): a missed item would fall out of its slice. "
+    "If it tells rankings apart, keys=[{name}]; if it describes the query, attributes=[{name}] of judge "
+    "fills it on every row"
+)
 _OF_JUDGED_ROWS = {
     *("bpref", "rbp", "rbp_residual", "err", "nerr", "sdcg", "bpm", "insq", "inst"),
     *("interpolated_precision", "eleven_point_precision", "inferred_ap", "num_nonrelevant_returned"),
@@ -121,6 +126,8 @@ def evaluate(
     """
     columns = {"query": query, "rank": rank, "relevance": relevance}
     calls = _read(measures, convention)
+    refuse_names("by", list(by or []), calls)
+    refuse_names("keys", list(keys or []), calls)
     if qrels is not None:
         carried = list(by or [])
         tables = []
@@ -218,7 +225,7 @@ def _from_judged_rows(parts: Pieces, calls: Calls, columns: Mapping[str, str]) -
     flat = {name: call for name, call in calls.items() if isinstance(call, Call) and is_flat(call)}
     others = [_expression(call, columns).alias(name) for name, call in calls.items() if name not in flat]
     rankings, wanted = parts.rankings, counts(flat, columns["rank"], columns["relevance"])
-    for source, prefix in ((parts.ranked, "returned"), (parts.matched, "judged")):
+    for source, prefix in ((parts.ranked, RETURNED), (parts.matched, JUDGED)):
         chosen = {name: value for name, value in wanted.items() if name.startswith(prefix)}
         if chosen:
             counted = source.group_by(parts.ranking).agg(**chosen)
@@ -287,12 +294,14 @@ def _per_query(
     flat = {name: call for name, call in calls.items() if isinstance(call, Call) and is_flat(call)}
     rankings = rows.group_by(ranking).agg(
         *(pl.col(name).first() for name in carried),
-        *(pl.col(name).n_unique().name.prefix("_different_") for name in carried),
+        *(pl.col(name).n_unique().name.prefix(DIFFERENT) for name in carried),
         *(_expression(call, columns).alias(name) for name, call in calls.items() if name not in flat),
         **counts(flat, columns["rank"], columns["relevance"]),
     )
     if carried:
-        rankings = rankings.map_batches(_refusing_variation(carried, ranking), validate_output_schema=False)
+        rankings = rankings.map_batches(
+            refusing_variation(carried, ranking, _VARIES), validate_output_schema=False
+        )
     result = flat_plan(rows, rankings, flat, ranking, columns) if flat else rankings
     return result.select(*ranking, *carried, *calls).sort(ranking)
 
@@ -302,24 +311,6 @@ def _expression(call: Call | pl.Expr, columns: Mapping[str, str]) -> pl.Expr:
         return call
     rank = _JUDGED_ONLY if call.judged_only else columns["rank"]
     return call.expression(**{**columns, "rank": rank})
-
-
-def _refusing_variation(
-    carried: Sequence[str], ranking: Sequence[str]
-) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    def check(values: pl.DataFrame) -> pl.DataFrame:
-        for name in carried:
-            varying = values.filter(pl.col(f"_different_{name}") > 1)
-            if not varying.is_empty():
-                where = ", ".join(f"{key} {varying[key][0]!r}" for key in ranking)
-                raise DataError(
-                    f"by names {name!r}, which varies within a ranking ({where}): a missed item would fall "
-                    f"out of its slice. If it tells rankings apart, keys=[{name!r}]; if it describes the "
-                    f"query, attributes=[{name!r}] of judge fills it on every row"
-                )
-        return values
-
-    return check
 
 
 def summarize(

@@ -2,18 +2,17 @@
 
 import gzip
 import os
-import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from secrets import token_hex
-from typing import IO, Literal, cast
+from typing import IO, cast
 
 import polars as pl
 
-from polars_rank.column_names import ROLES, Kind, candidates, in_order, roles
+from polars_rank.column_names import ROLES, Kind, in_order, roles
 from polars_rank.errors import DataError, require_choice, require_columns
+from polars_rank.format_telling import FORMATS, Format, hint, named_format, told_format
 from polars_rank.ranking import ordinal, score_key
 from polars_rank.tables import Frame, as_lazy, id_kind
 from polars_rank.text_tables import (
@@ -28,27 +27,13 @@ from polars_rank.text_tables import (
     delimited_table,
     fields_table,
     filled_line,
-    first_line,
-    json_object,
     json_table,
     records,
     typed,
 )
 
-Format = Literal["trec", "tsv", "csv", "jsonl", "parquet"]
-FORMATS = ("trec", "tsv", "csv", "jsonl", "parquet")
-SEPARATED: tuple[Format, ...] = ("tsv", "csv")
-FIELD = re.compile(r"[^ \t]+")
 Columns = Mapping[str, str] | Sequence[str]
 PathLike = str | os.PathLike[str]
-
-SUFFIXES: dict[str, Format] = {
-    ".tsv": "tsv",
-    ".csv": "csv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-}
 
 
 def read_run(
@@ -180,7 +165,7 @@ def _read(
         if chosen == "parquet" or (chosen is None and _is_parquet(file)):
             return _scan_parquet(name, kind, names, fields)
         text = decode(name, file.read(), comments=comments)
-    chosen = chosen or _told_format(text, names, fields)
+    chosen = chosen or told_format(text, names, fields)
     if chosen == "trec":
         table = _read_fields(text, kind, names, fields)
     elif chosen == "jsonl":
@@ -242,53 +227,6 @@ def _scan_parquet(
     return in_order(frame, kind)
 
 
-def _told_format(text: Text, names: Mapping[str, str], fields: Sequence[str] | None) -> Format:
-    """Tell the format by the first line; what is nothing else is TREC."""
-    line = first_line(text)
-    if not line:
-        raise DataError(f'{text.name} is empty; if that is meant, say what it is, as by format="trec"')
-    if fields is not None:
-        return _told_separator(text, line, len(fields))
-    if line.startswith("[{"):
-        raise DataError(
-            f'{text.name} looks like one JSON array: write one object a line (else, format="trec")'
-        )
-    found = json_object(line)
-    if found and all(isinstance(entry, dict | list) for entry in found.values()):
-        raise DataError(f"{text.name} is one JSON object of queries: read it by from_dict(json.load(file))")
-    if found or (line.startswith("{") and _named_format(text.name) == "jsonl"):
-        return "jsonl"
-    for separated in SEPARATED:
-        cells = _cells(line, separated)
-        if all(candidates(role, cells, names) for role in ("query", "item")):
-            return separated
-    if names:
-        raise DataError(f"{text.name} has no header with {list(names.values())}; its first line is {line!r}")
-    return "trec"
-
-
-def _told_separator(text: Text, line: str, width: int) -> Format:
-    by_blanks = len(FIELD.findall(line)) == width
-    by_commas = len(_cells(line, "csv")) == width
-    if by_blanks and by_commas:
-        raise DataError(f'{text.name}: {line!r} can be split at blanks or commas; say format="trec" or "csv"')
-    if by_commas:
-        return "csv"
-    return "tsv" if not by_blanks and len(_cells(line, "tsv")) == width else "trec"
-
-
-def _cells(line: str, separated: Format) -> list[str]:
-    try:
-        return next(records(Text("", line.encode()), SEPARATORS[separated]))[1]
-    except (DataError, StopIteration):
-        return []
-
-
-def _named_format(name: str) -> Format | None:
-    path = Path(name)
-    return SUFFIXES.get(Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower())
-
-
 def _read_fields(
     text: Text, kind: Kind, names: Mapping[str, str], fields: Sequence[str] | None
 ) -> pl.DataFrame:
@@ -297,7 +235,7 @@ def _read_fields(
     if fields is not None:
         return typed(fields_table(text, fields, hint=lambda _: ""), text, filled_line)
     trec = RUN_FIELDS if kind == "run" else QRELS_FIELDS
-    table = fields_table(text, trec, hint=lambda line: _hint(line, kind))
+    table = fields_table(text, trec, hint=lambda line: hint(line, kind))
     return typed(table.drop("Q0", "iteration", strict=False), text, filled_line)
 
 
@@ -329,24 +267,6 @@ def _record_line(separator: str, *, header: bool) -> LineOf:
         return next(number for i, (number, _) in enumerate(records(text, separator)) if i == wanted)
 
     return line_of
-
-
-def _hint(line: str, kind: Kind) -> str:
-    """Say what a first line looks like that does not have the fields of TREC text."""
-    if line.lstrip(" \t")[0] in "{[":
-        return "; if this is JSON, write one object a line, or read it by from_dict(json.load(file))"
-    count = len(FIELD.findall(line))
-    if count == 1:
-        return '; pass columns={"query": ..., "item": ...} if this is a header, columns=[...] if it lacks one'
-    if count == 3:
-        choices = {
-            "run": 'columns=["query", "item", "score"] or columns=["query", "item", "rank"]',
-            "qrels": 'columns=["query", "item", "relevance"]',
-        }
-        return f"; a file of three fields and no header needs {choices[kind]}, as it can't be told which"
-    looks_like_other = count == 4 if kind == "run" else count in (5, 6)
-    other = "qrels: read it by read_qrels" if kind == "run" else "a run: read it by read_run"
-    return f"; it looks like {other}" if looks_like_other else ""
 
 
 @contextmanager
@@ -428,7 +348,7 @@ def write_run(
     """
     require_choice("format", format, (None, *FORMATS))
     name = os.fspath(path)
-    chosen = format or _named_format(name) or "trec"
+    chosen = format or named_format(name) or "trec"
     packed = name.lower().endswith(".gz")
     if packed and chosen == "parquet":
         raise ValueError(f"{name}: Parquet is packed already; leave out .gz")

@@ -11,12 +11,13 @@ from polars_rank.catalogue import Aggregate
 from polars_rank.errors import DataError, require_choice, require_columns
 from polars_rank.pairing import as_list, check_sampling, needs_scipy
 from polars_rank.refusals import require_number
-from polars_rank.tables import named_apart, named_back, own_name
+from polars_rank.tables import OURS, columns_apart, long, named_apart, named_back, own_name
 
 SummaryInterval = Literal["t", "bootstrap", "basic", "bca", "wilson"]
 
 GEOMETRIC_FLOOR = 1e-5  # trec_eval's: a single 0 would make the geometric mean 0
 _ROUNDING = 1e-12
+_WEIGHT = f"{OURS}weight"  # stands beside measures, which may be called anything
 
 
 class _Options(NamedTuple):
@@ -131,25 +132,25 @@ def summary_statistics(
         require_number(schema[name], f"per_query.{name}")
     weights = pl.lit(1.0) if weight is None else pl.col(weight).cast(pl.Float64)
     rows = per_query.select(
-        *(pl.col(name).alias(other) for name, other in apart.items()),
-        pl.col(measures).cast(pl.Float64),
-        weights.alias("_weight"),
+        *columns_apart(apart),
+        *measures,
+        weights.alias(_WEIGHT),
     )
     if weight is not None:
         rows = rows.map_batches(partial(_refuse_weights, weight=weight), schema=rows.collect_schema())
-    long = rows.unpivot(measures, index=[*slices, "_weight"], variable_name="measure", value_name="_value")
-    long = long.join(_kinds(aggregates), on="measure").with_columns(
+    terms = long(rows, measures, [*slices, _WEIGHT], "_value").join(_kinds(aggregates), on="measure")
+    terms = terms.with_columns(
         # A NaN would pass through the clip as a number.
         pl.when(_kind="geometric")
         .then(pl.when(pl.col("_value").is_finite()).then(pl.col("_value").clip(GEOMETRIC_FLOOR).log()))
         .when(_kind="sum")
-        .then(pl.col("_value") * pl.col("_weight"))
+        .then(pl.col("_value") * pl.col(_WEIGHT))
         .otherwise("_value")
         .alias("_term"),
-        pl.when(_kind="sum").then(1.0).otherwise("_weight").alias("_weight"),
+        pl.when(_kind="sum").then(1.0).otherwise(_WEIGHT).alias(_WEIGHT),
     )
     levels = _roll_up(slices, totals, [apart[name] for name in keys if name in apart])
-    sums = pl.concat([_sums(long, kept, slices, interval) for kept in levels])
+    sums = pl.concat([_sums(terms, kept, slices, interval) for kept in levels])
     if interval is not None:
         options = _Options(interval, level, samples, seed, weight is not None)
         ends = {"_low": pl.Float64(), "_high": pl.Float64()}
@@ -173,12 +174,12 @@ def _roll_up(slices: list[str], totals: bool, keys: Sequence[str]) -> list[list[
     return [[name for name in slices if name in keys or name in pooled[:level]] for level in levels]
 
 
-def _sums(long: pl.LazyFrame, kept: list[str], slices: list[str], interval: str | None) -> pl.LazyFrame:
+def _sums(terms: pl.LazyFrame, kept: list[str], slices: list[str], interval: str | None) -> pl.LazyFrame:
     """Sum up by the columns kept, the others being null."""
     value, has = pl.col("_value"), pl.col("_value").is_not_null()
-    term, weight = pl.col("_term").filter(has), pl.col("_weight").filter(has)
+    term, weight = pl.col("_term").filter(has), pl.col(_WEIGHT).filter(has)
     # A value of weight 0 is no variance.
-    counted = pl.col("_term").filter(has & (pl.col("_weight") > 0))
+    counted = pl.col("_term").filter(has & (pl.col(_WEIGHT) > 0))
     mean, n = (term * weight).sum() / weight.sum(), has.sum().cast(pl.Float64)
     listed = []
     if interval not in (None, "wilson"):
@@ -186,9 +187,9 @@ def _sums(long: pl.LazyFrame, kept: list[str], slices: list[str], interval: str 
         order = {"_terms": term.sort_by(term, weight), "_weights": weight.sort_by(term, weight)}
         listed = [expression.alias(name) for name, expression in order.items()]
     dropped = [name for name in slices if name not in kept]
-    schema = long.collect_schema()
+    schema = terms.collect_schema()
     return (
-        long.group_by(*kept, "measure", "_kind", "_place")
+        terms.group_by(*kept, "measure", "_kind", "_place")
         .agg(
             n.cast(pl.Int64).alias("n"),
             value.null_count().cast(pl.Int64).alias("missing"),
@@ -263,7 +264,7 @@ def _finished(sums: pl.LazyFrame, slices: list[str], totals: bool, interval: str
 
 
 def _refuse_weights(rows: pl.DataFrame, weight: str) -> pl.DataFrame:
-    bad = rows["_weight"].filter(~(rows["_weight"].is_finite() & (rows["_weight"] >= 0)).fill_null(False))
+    bad = rows[_WEIGHT].filter(~(rows[_WEIGHT].is_finite() & (rows[_WEIGHT] >= 0)).fill_null(False))
     if len(bad):
         raise DataError(f"weight={weight!r} holds {bad[0]} in {len(bad)} rows; weights are numbers from 0")
     return rows

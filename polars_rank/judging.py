@@ -1,13 +1,15 @@
 """Run and qrels become the judged table that measures eat."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import polars as pl
+import polars.selectors as cs
 
+from polars_rank.attributes import with_attributes
 from polars_rank.conventions import convention_of
-from polars_rank.errors import DataError, require_choice, require_columns
+from polars_rank.errors import require_choice, require_columns
 from polars_rank.ranking import (
     OrderBy,
     ScoreType,
@@ -76,6 +78,13 @@ class Judging:
             raise TypeError(
                 f"attributes must be a list of column names; write attributes=[{self.attributes!r}]"
             )
+        roles = {self.query, self.item, self.score, self.rank, self.relevance}
+        for argument in ("keys", "attributes"):
+            given = getattr(self, argument)
+            for name in roles.intersection(given if isinstance(given, Sequence) else ()):
+                raise ValueError(
+                    f"{argument} names {name!r}, which has a part in the ranking already; leave it out"
+                )
 
 
 def judge(
@@ -240,8 +249,9 @@ def judged_table(
     place = [*parts.ranking, options.item]
     names = parts.ranked.collect_schema().names()
     others = [name for name in names if name not in {*place, options.rank}]
-    judged = judged.select(*place, options.rank, options.relevance, *others)
-    return _with_attributes(judged, parts.run_rows, parts.ranking, options)
+    # By selector, since Polars takes a text such as * for a pattern.
+    judged = judged.select(cs.by_name(*place, options.rank, options.relevance, *others))
+    return with_attributes(judged, parts.run_rows, parts.ranking, options.query, options.attributes)
 
 
 def judged_rows_alone(
@@ -403,56 +413,3 @@ def _judged_only(judged: pl.LazyFrame, ranking: Sequence[str], options: Judging)
     rank = pl.when(pl.col(options.relevance) >= 0).then(pl.col(options.rank))
     again = rank.rank("min").over(ranking).cast(pl.Int64)
     return judged.filter(pl.col(options.relevance).is_not_null()).with_columns(again.alias(options.rank))
-
-
-def _with_attributes(
-    judged: pl.LazyFrame, run_rows: pl.LazyFrame, ranking: Sequence[str], options: Judging
-) -> pl.LazyFrame:
-    """Carry what describes a query onto every row of it."""
-    query, given = options.query, options.attributes
-    if given is None:
-        return judged
-    if isinstance(given, pl.DataFrame | pl.LazyFrame):
-        both = unify_ids({"judged": judged, "attributes": as_lazy(given, "attributes")}, [query])
-        table = both["attributes"].map_batches(
-            refusing_repeats([query], "attributes"), validate_output_schema=False
-        )
-        have = both["judged"].collect_schema().names()
-        for name in table.collect_schema().names():
-            if name != query and name in have:
-                raise DataError(
-                    f"attributes has a column {name!r} that the judged table has too: leave one out"
-                )
-        return both["judged"].join(table, on=query, how="left")
-    names = list(given)
-    require_columns(run_rows.collect_schema().names(), names, "run")
-    judged = judged.drop(names)
-    for level in dict.fromkeys([tuple(ranking), (query,)]):
-        known = [pl.col(name).drop_nulls() for name in names]
-        values = run_rows.group_by(level).agg(
-            *(values.first() for values in known),
-            *(values.n_unique().name.prefix("_different_") for values in known),
-        )
-        if level == tuple(ranking):
-            values = values.map_batches(_refusing_variation(names, level), validate_output_schema=False)
-        one = [pl.when(pl.col(f"_different_{name}") <= 1).then(name).name.keep() for name in names]
-        judged = judged.join(values.select(*level, *one), on=level, how="left", suffix="_of_query")
-        if level != tuple(ranking):
-            # A system that missed the query has it from the others, where they agree.
-            judged = judged.with_columns(pl.coalesce(name, f"{name}_of_query") for name in names)
-            judged = judged.drop(f"{name}_of_query" for name in names)
-    return judged
-
-
-def _refusing_variation(names: Sequence[str], level: Sequence[str]) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    def check(values: pl.DataFrame) -> pl.DataFrame:
-        for name in names:
-            varying = values.filter(pl.col(f"_different_{name}") > 1)
-            if not varying.is_empty():
-                where = ", ".join(f"{key} {varying[key][0]!r}" for key in level)
-                raise DataError(
-                    f"attribute {name!r} varies within a ranking ({where}); make it a key: keys=[...]"
-                )
-        return values
-
-    return check

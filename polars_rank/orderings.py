@@ -10,12 +10,21 @@ import polars as pl
 from polars_rank.errors import DataError, require_choice, require_columns
 from polars_rank.pairing import as_list, needs_scipy
 from polars_rank.refusals import no_nulls, require_number
-from polars_rank.tables import Frame, as_lazy, like, named_apart, refuse_names, unify_ids
+from polars_rank.tables import (
+    Frame,
+    as_lazy,
+    columns_apart,
+    like,
+    named_apart,
+    named_back,
+    own_name,
+    refuse_names,
+    unify_ids,
+)
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
 _A, _B, _ALL = "_rank_a", "_rank_b", "_all"
-_MEASURES = ("kendall_tau", "tau_ap", "spearman", "rbo")
 _IN_BOTH = pl.col(_A).is_not_null() & pl.col(_B).is_not_null()
 
 
@@ -176,7 +185,7 @@ def spearman(
     ranks = [pl.col(name).filter(_IN_BOTH).rank() for name in (_A, _B)]
     value = pl.corr(*ranks).fill_nan(None).clip(-1.0, 1.0).alias("spearman")
     values = items.group_by(_groups(groups)).agg(*_counts(), value)
-    return like(first, _with_reason(values, groups, "spearman"))
+    return like(first, named_back(_with_reason(values, groups, "spearman")))
 
 
 def rbo(
@@ -248,7 +257,7 @@ def rbo(
         .group_by(_groups(groups))
         .agg(pl.col("n", "unmatched").first(), value.clip(0.0, 1.0).alias("rbo"))
     )
-    return like(first, result.sort(_groups(groups)).drop(_ALL))
+    return like(first, named_back(result.sort(_groups(groups)).drop(_ALL)))
 
 
 def _depths(items: pl.LazyFrame, groups: list[str]) -> pl.LazyFrame:
@@ -284,7 +293,8 @@ def _matched(first: Frame, second: Frame, columns: _Columns) -> tuple[pl.LazyFra
     groups = as_list(by) if by is not None else ["query"] if all("query" in names for names in shared) else []
     require_choice("descending", descending, (True, False))
     refuse_names("item", [item], [rank])
-    refuse_names("by", list(named_apart(groups)), [item, rank, "n", "unmatched", "reason", *_MEASURES])
+    refuse_names("by", list(named_apart(groups)), [item, rank])
+    apart = named_apart([*groups, item])
     for table, frame in sides.items():
         schema = frame.collect_schema()
         require_columns(schema.names(), [*groups, item, rank], table)
@@ -294,18 +304,18 @@ def _matched(first: Frame, second: Frame, columns: _Columns) -> tuple[pl.LazyFra
     for (table, frame), name in zip(sides.items(), (_A, _B), strict=True):
         number = pl.col(rank).cast(pl.Float64).fill_nan(None)
         place = (-number if descending else number).alias(name)
-        ordered = no_nulls(frame, [item], table).select(*groups, item, place).drop_nulls(name)
-        refuse = partial(_refuse_repeats, keys=[*groups, item], table=table)
+        ordered = no_nulls(frame, [item], table).select(*columns_apart(apart), place).drop_nulls(name)
+        refuse = partial(_refuse_repeats, keys=list(apart.values()), table=table)
         places.append(ordered.map_batches(refuse, schema=ordered.collect_schema()))
-    joined = places[0].join(places[1], on=[*groups, item], how="full", coalesce=True, nulls_equal=True)
-    return joined.with_columns(pl.lit(0, dtype=pl.Int8).alias(_ALL)), groups
+    joined = places[0].join(places[1], on=list(apart.values()), how="full", coalesce=True, nulls_equal=True)
+    return joined.with_columns(pl.lit(0, dtype=pl.Int8).alias(_ALL)), [apart[name] for name in groups]
 
 
 def _refuse_repeats(rows: pl.DataFrame, keys: list[str], table: str) -> pl.DataFrame:
     repeated = rows.group_by(keys).len(_ALL).filter(pl.col(_ALL) > 1).sort(keys)
     if len(repeated):
         row = repeated.row(0, named=True)
-        where = ", ".join(f"{key} {row[key]!r}" for key in keys)
+        where = ", ".join(f"{own_name(key)} {row[key]!r}" for key in keys)
         raise DataError(f"{table} has {row[_ALL]} rows for {where}; an ordering has each item once (see by=)")
     return rows
 
@@ -336,7 +346,7 @@ def _over_pairs(first: FrameT, second: Frame, columns: _Columns, name: str) -> F
     lists = items.group_by(_groups(groups)).agg(*_counts(), *(place.sort_by(*places) for place in places))
     schema = {**lists.collect_schema(), name: pl.Float64()}
     values = lists.map_batches(partial(_with_pairs, name=name), schema=schema)
-    return like(first, _with_reason(values, groups, name))
+    return like(first, named_back(_with_reason(values, groups, name)))
 
 
 @needs_scipy

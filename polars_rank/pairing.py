@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_rank.catalogue import parse
 from polars_rank.errors import DataError, nearest, needs, require_columns
-from polars_rank.tables import named_apart, unify_ids
+from polars_rank.tables import columns_apart, long, named_apart, own_name, unify_ids
 
 Missing = Literal["error", "zero", "drop"]
 Test = Literal["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey"]
@@ -27,7 +27,7 @@ Name = TypeVar("Name", bound=str)
 
 
 class Design(NamedTuple):
-    """What is compared: the columns of a per-query table and the role of each."""
+    """What is compared: the columns of a per-query table, all but the measures named apart."""
 
     measures: list[str]
     by: list[str]
@@ -138,7 +138,7 @@ def plan(
 ) -> tuple[pl.LazyFrame, Design]:
     """Check the columns of a per-query table, and cast its ids so that they join and sort by value.
 
-    Slicing columns are named apart; `named_back` undoes that.
+    Query, system and slices are named apart; `named_back` undoes that.
     """
     groups = as_list(by)
     schema = per_query.collect_schema()
@@ -150,11 +150,11 @@ def plan(
         if name in reserved:
             raise ValueError(f"by={name!r} can't slice a comparison: that column has a part in it already")
     names = measure_columns(schema, measures, [query, system, *groups])
-    apart = named_apart(groups)
-    design = Design(names, list(apart.values()), system, query, baseline, missing)
+    apart = named_apart([query, system, *groups])
+    by_apart = [apart[name] for name in groups]
+    design = Design(names, by_apart, apart[system], apart[query], baseline, missing)
     table = unify_ids({"per_query": per_query}, [query, system])["per_query"]
-    sliced = [pl.col(name).alias(other) for name, other in apart.items()]
-    return table.select(query, system, *sliced, *names), design
+    return table.select(*names, *columns_apart(apart)), design
 
 
 def values(per_query: pl.DataFrame, design: Design) -> pl.DataFrame:
@@ -164,21 +164,17 @@ def values(per_query: pl.DataFrame, design: Design) -> pl.DataFrame:
     """
     _, by, system, query, _, _ = design
     _require_unique(per_query, design)
-    long = (
-        per_query.with_columns(pl.col(design.measures).cast(pl.Float64))
-        .unpivot(design.measures, index=[*by, query, system], variable_name="measure", value_name="value")
-        .drop_nulls("value")
-    )
-    cells = long.select(*by, "measure", query).unique()
+    known = long(per_query, design.measures, [*by, query, system], "value").drop_nulls("value")
+    cells = known.select(*by, "measure", query).unique()
     grid = cells.join(per_query.select(system).unique(), how="cross")
-    return grid.join(long, on=[*by, "measure", query, system], how="left", nulls_equal=True)
+    return grid.join(known, on=[*by, "measure", query, system], how="left", nulls_equal=True)
 
 
 def _require_unique(per_query: pl.DataFrame, design: Design) -> None:
     _, by, system, query, _, _ = design
     for name in (query, system):
         if per_query[name].null_count():
-            raise DataError(f"per_query.{name} holds a null: a pair can't be made without it")
+            raise DataError(f"per_query.{own_name(name)} holds a null: a pair can't be made without it")
     repeated = per_query.group_by(*by, query, system).len().filter(pl.col("len") > 1).sort(query, system, *by)
     if len(repeated):
         row = repeated.row(0, named=True)

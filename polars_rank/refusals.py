@@ -1,10 +1,11 @@
-"""What `judge` refuses, and how: swapped tables, null ids, repeated rows, no query in common."""
+"""What is refused, and how: swapped tables, null ids, repeated rows, what varies within a ranking."""
 
 from collections.abc import Callable, Sequence
 
 import polars as pl
 
 from polars_rank.errors import DataError, require_columns
+from polars_rank.tables import OURS
 
 
 def refuse_swapped(
@@ -114,3 +115,22 @@ def refuse_strangers(run_rows: pl.LazyFrame, grades: pl.LazyFrame, query: str) -
             f"run and qrels have no query in common: the run has {ours[query].to_list()}, …; "
             f"the qrels {theirs[query].to_list()}, …"
         )
+
+
+DIFFERENT = f"{OURS}different "  # before a column's name: how many values of it a ranking has
+
+
+def refusing_variation(
+    names: Sequence[str], ranking: Sequence[str], told: str
+) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """Refuse columns that vary within a ranking; `told` says so of a {name} and of {where} it varies."""
+
+    def check(values: pl.DataFrame) -> pl.DataFrame:
+        for name in names:
+            varying = values.filter(pl.col(f"{DIFFERENT}{name}") > 1)
+            if not varying.is_empty():
+                where = ", ".join(f"{key} {varying[key][0]!r}" for key in ranking)
+                raise DataError(told.format(name=repr(name), where=where))
+        return values
+
+    return check

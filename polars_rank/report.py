@@ -14,7 +14,16 @@ from polars_rank.comparison import compare
 from polars_rank.errors import require_choice, require_columns
 from polars_rank.evaluation import summarize
 from polars_rank.pairing import Correction, Missing, Test, as_list, measure_columns
-from polars_rank.tables import Frame, as_lazy, named_apart, named_back, unify_ids
+from polars_rank.tables import (
+    Frame,
+    as_lazy,
+    columns_apart,
+    named_apart,
+    named_back,
+    own_name,
+    set_apart,
+    unify_ids,
+)
 
 BoardInterval = Literal["t", "bootstrap", "basic", "bca"]
 
@@ -105,10 +114,14 @@ def standings(
     table = as_lazy(per_query, "per_query").collect()
     given: list[str] = as_list(by)
     names = measure_columns(table.schema, measures, [system, query, *given])
-    apart = named_apart(given)
-    slices = list(apart.values())
-    require_columns(table.columns, [query, system, *given], "per_query")
-    table = unify_ids({"per_query": table.lazy()}, [query, system])["per_query"].rename(apart).collect()
+    apart = named_apart([query, system, *given])
+    require_columns(table.columns, apart, "per_query")
+    query, system, *slices = apart.values()
+    table = (
+        unify_ids({"per_query": table.lazy()}, list(apart)[:2])["per_query"]
+        .select(*names, *columns_apart(apart))
+        .collect()
+    )
     if missing == "zero":
         table = completed(table, names, slices, zero=True, system=system, query=query)
     p = "p_tukey" if test == "tukey" else f"p_{test}_{correction.replace('-', '_')}"
@@ -321,10 +334,12 @@ def leaderboard(
     require_choice("format", format, get_args(Format))
     if isinstance(digits, bool) or not isinstance(digits, int) or digits < 0:
         raise ValueError(f"digits must be a whole number from 0, got {digits!r}")
+    # No column of the numbers is shown under its name, so that a slice may be called as one.
+    table, slices = set_apart(as_lazy(per_query, "per_query"), as_list(by), "per_query")
     numbers = standings(
-        per_query,
+        table,
         baseline,
-        by=by,
+        by=slices,
         measures=measures,
         interval=interval,
         test=test,
@@ -339,14 +354,13 @@ def leaderboard(
     if baseline is not None:
         marks = f"↑ ↓: better or worse than {_name(baseline)}"
     corrected = "" if test == "tukey" else f", p values corrected by {_CORRECTION_NAMES[correction]}"
-    slices: list[str] = as_list(by)
     notes = [
         f"{_counted(numbers['n'])}{' a slice' if slices else ''}. {means}",
         f"{marks} at {_percent(1 - level)}, by {_TEST_NAMES[test]}{corrected}.",
         *_shortcomings(numbers, slices, missing),
     ]
     lettered = baseline is None
-    header: list[tuple[str, Side]] = [(_name(name), "left") for name in slices]
+    header: list[tuple[str, Side]] = [(_name(own_name(name)), "left") for name in slices]
     if slices:
         header.append(("queries", "right"))
     header.append(("system", "left"))

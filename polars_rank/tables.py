@@ -1,13 +1,15 @@
 """The table contract: which frames are taken, which ids, and what kind of frame is given back."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import overload
+from typing import TypeVar, overload
 
 import polars as pl
+import polars.selectors as cs
 
 from polars_rank.errors import DataError, require_columns
 
 Frame = pl.DataFrame | pl.LazyFrame
+FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
 
 def as_lazy(frame: object, table: str) -> pl.LazyFrame:
@@ -49,28 +51,51 @@ def id_kind(dtype: pl.DataType, column: str, table: str) -> str:
     )
 
 
-_SLICE = "slice: "  # before the name of a slicing column, so that no column of our own is called alike
+# Before the name of a user's column, so that no column of our own is called alike.
+_APART = "column: "
+# Before the name of a column of ours that stands beside a user's under their own names.
+OURS = "polars_rank: "
 
 
-def named_apart(names: Sequence[str]) -> dict[str, str]:
-    """Give slicing columns names for the time that we work with them; a name given twice is refused."""
+def named_apart(names: Sequence[str], argument: str = "by") -> dict[str, str]:
+    """Give a user's columns names for the time that we work with them; a name given twice is refused."""
     for name in names:
         if list(names).count(name) > 1:
-            raise ValueError(f"by names {name!r} twice; once will do")
-    return {name: f"{_SLICE}{name}" for name in names}
+            raise ValueError(f"{argument} names {name!r} twice; once will do")
+    return {name: f"{_APART}{name}" for name in names}
+
+
+def columns_apart(apart: Mapping[str, str]) -> list[pl.Expr]:
+    """Take the columns that `named_apart` has named; a name that looks like a pattern is a name."""
+    return [cs.by_name(name).alias(other) for name, other in apart.items()]
+
+
+def set_apart(frame: pl.LazyFrame, names: Sequence[str], table: str) -> tuple[pl.LazyFrame, list[str]]:
+    """Add a user's columns under names that are apart, and give these."""
+    require_columns(frame.collect_schema().names(), names, table)
+    apart = named_apart(names)
+    return frame.with_columns(columns_apart(apart)), list(apart.values())
 
 
 def own_name(name: str) -> str:
-    """Give the name that a slicing column has outside."""
-    return name.removeprefix(_SLICE)
+    """Give the name that a column has outside."""
+    return name.removeprefix(_APART)
 
 
-def named_back(result: pl.LazyFrame) -> pl.LazyFrame:
-    """Give slicing columns their own names back; one that is also a name of the result's is refused."""
+def named_back(result: pl.LazyFrame, argument: str = "by") -> pl.LazyFrame:
+    """Give a user's columns their own names back; one that is also a name of the result's is refused."""
     names = result.collect_schema().names()
-    back = {name: own_name(name) for name in names if name.startswith(_SLICE)}
-    refuse_names("by", list(back.values()), names)
+    back = {name: own_name(name) for name in names if name.startswith(_APART)}
+    refuse_names(argument, list(back.values()), names)
     return result.rename(back)
+
+
+def long(per_query: FrameT, measures: Sequence[str], index: Sequence[str], value: str) -> FrameT:
+    """Give a row for each of the measures, whatever they are called: the index, `measure` and its value."""
+    prefix = "measure: "
+    apart = [pl.col(name).cast(pl.Float64).alias(f"{prefix}{name}") for name in measures]
+    rows = per_query.select(*index, *apart).unpivot(index=index, variable_name="measure", value_name=value)
+    return rows.with_columns(pl.col("measure").str.strip_prefix(prefix))
 
 
 def refuse_names(argument: str, names: Sequence[str], taken: Iterable[str]) -> None:

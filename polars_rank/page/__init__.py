@@ -3,7 +3,7 @@
 import json
 import math
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -21,7 +21,7 @@ from polars_rank.evaluation import evaluate, summarize
 from polars_rank.measures.rows import number
 from polars_rank.pairing import Missing, as_list
 from polars_rank.report import completed, higher_is_better
-from polars_rank.tables import Frame, as_lazy, unify_ids
+from polars_rank.tables import Frame, as_lazy, columns_apart, named_apart, unify_ids
 
 MOST_SLICES = 500
 EMBEDDED = 200
@@ -123,15 +123,17 @@ def page(
     require_columns(
         lazy.collect_schema().names(), ["query", "system", "item", "rank", "relevance", *slices], "judged"
     )
-    rows = unify_ids({"judged": lazy}, ["query", "system", "item"])["judged"].collect()
+    apart = named_apart(slices)
+    unified = unify_ids({"judged": lazy}, ["query", "system", "item"])["judged"]
+    rows = unified.select("query", "system", "item", "rank", "relevance", *columns_apart(apart)).collect()
     cutoffs = {f"nDCG@{k}": k for k in CUTOFFS}
     shown = [*names, *(name for name in cutoffs if name not in names)]
-    evaluated = evaluate(rows, shown, by=slices)
-    per_query = completed(evaluated, shown, slices, zero=missing == "zero")
+    evaluated = evaluate(rows, shown, by=list(apart.values()))
+    per_query = completed(evaluated, shown, list(apart.values()), zero=missing == "zero")
     best_first = _best_first(per_query, names[0])
     plan = _Plan(best_first, _known(baseline, best_first), names, range(len(slices)), missing)
-    per_query, attributes = _coded(per_query, slices)
-    curves = curves_by_ranking(rows.lazy()).collect()
+    per_query, attributes = _coded(per_query, apart)
+    curves = curves_by_ranking(rows.lazy(), ["system", "query"]).collect()
     if missing == "zero":
         curves = completed(curves, RECALL_LEVELS, zero=True)
     values = plan.placed(per_query).sort("query", "_system")
@@ -174,14 +176,14 @@ def _known(baseline: object, systems: list[Any]) -> Any:
     return systems[0] if baseline is None else baseline
 
 
-def _coded(per_query: pl.DataFrame, slices: Sequence[str]) -> tuple[pl.DataFrame, list[Json]]:
+def _coded(per_query: pl.DataFrame, slices: Mapping[str, str]) -> tuple[pl.DataFrame, list[Json]]:
     """Number the values of each attribute, null among them, so that the page holds each value once."""
     attributes = []
-    for place, name in enumerate(slices):
-        values = per_query.select(pl.col(name).unique().sort())
+    for place, (name, column) in enumerate(slices.items()):
+        values = per_query.select(pl.col(column).unique().sort())
         codes = values.with_row_index(f"_code_{place}")
-        per_query = per_query.join(codes, on=name, how="left", nulls_equal=True)
-        attributes.append({"name": name, "values": [_plain(value) for value in values[name]]})
+        per_query = per_query.join(codes, on=column, how="left", nulls_equal=True).drop(column)
+        attributes.append({"name": name, "values": [_plain(value) for value in values[column]]})
     return per_query, attributes
 
 

@@ -1,0 +1,188 @@
+"""What a user's columns are called changes no value: no name meets one that the functions work with."""
+
+import ast
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from test_report import Page
+
+import polars_rank as rank
+from polars_rank.charts import by_cutoff, precision_recall, slices_chart
+from polars_rank.page import page
+from polars_rank.report import leaderboard, standings
+
+PLAIN = "a plain name"
+STRANGE = ["", " ", '"', "a\nb", "</script>", "🦆", "{}", "column: a plain name", "__proto__"]
+PATTERNS = ["*", "^a.*$"]
+MODULES = [
+    *("charts", "comparison", "differences", "evaluation", "flat", "intervals", "page/__init__"),
+    *("pair_results", "pairing", "report", "sample_size", "tables"),
+]
+PROBE = "a name of no column"
+REFUSED = r"is what a column of the result is called|has a part in it"
+OPTIONS = {"tests": ["t", "wilcoxon", "tukey"], "samples": 20}
+
+
+def names_within():
+    """Give every name that the code gives to a column: .alias("x"), .agg(x=...), with_row_index("x")."""
+    found = set()
+    for module in MODULES:
+        path = Path(rank.__file__).parent / f"{module}.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+                continue
+            if node.func.attr in ("alias", "with_row_index", "prefix"):
+                found |= {argument.value for argument in node.args if isinstance(argument, ast.Constant)}
+            if node.func.attr in ("with_columns", "select", "agg"):
+                found |= {keyword.arg for keyword in node.keywords if keyword.arg}
+    return found
+
+
+NAMES = sorted({*STRANGE, *names_within(), "_code_0", "gaining", "best", "len", "literal"})
+
+
+@pytest.fixture(scope="module")
+def judged():
+    run = pl.DataFrame(
+        {
+            "query": [f"q{place // 6}" for place in range(48)],
+            "system": ["x", "x", "x", "y", "y", "y"] * 8,
+            "item": list("abcbcdacbdab") * 4,
+            "score": [3.0, 2.0, 1.0] * 16,
+        }
+    ).with_columns(pl.col("query").replace_strict({f"q{n}": f"s{n % 2}" for n in range(8)}).alias(PLAIN))
+    qrels = pl.DataFrame({"query": [f"q{n}" for n in range(8)], "item": list("abcdabca"), "relevance": 1})
+    return rank.judge(run, qrels, attributes=[PLAIN])
+
+
+@pytest.fixture(scope="module")
+def per_query(judged):
+    return rank.evaluate(judged, ["nDCG@2", "AP"], by=[PLAIN])
+
+
+def of_judged(function):
+    return lambda judged, _, old, new: function(judged.rename({old: new}), new)
+
+
+def of_per_query(function):
+    return lambda _, per_query, old, new: function(per_query.rename({old: new}), new)
+
+
+def halves(judged, measure, **columns):
+    return rank.diff(judged.filter(system="x"), judged.filter(system="y"), measure, **columns)
+
+
+SLICING = {
+    "evaluate": of_judged(lambda t, n: rank.evaluate(t, ["nDCG(empty=1)@2", "P", "bpref"], by=[n])),
+    "rankings": of_judged(lambda t, n: rank.evaluate(t, ["nDCG(judged_only=True)"], keys=["system", n])),
+    "summarize": of_per_query(lambda t, n: rank.summarize(t, by=[n, "system"], interval="t")),
+    "compare": of_per_query(lambda t, n: rank.compare(t, by=n, **OPTIONS)),
+    "power": of_per_query(lambda t, n: rank.power(t, by=n)),
+    "gains": of_per_query(lambda t, n: rank.gains(t, "x", "y", "AP", by=n)),
+    "diff": of_judged(lambda t, n: halves(t, "err", keys=n)),
+    "standings": of_per_query(lambda t, n: standings(t, "x", by=n, missing="zero")),
+    "precision_recall": of_judged(lambda t, n: precision_recall(t, keys=["system", n])),
+    "by_cutoff": of_judged(lambda t, n: by_cutoff(t, "P", [1, 2], by=["system", n])),
+}
+IDS = {
+    "compare a query": ("query", of_per_query(lambda t, n: rank.compare(t, query=n, **OPTIONS))),
+    "compare a system": ("system", of_per_query(lambda t, n: rank.compare(t, system=n, **OPTIONS))),
+    "compare a measure": ("AP", of_per_query(lambda t, n: rank.compare(t, measures=n))),
+    "power": ("system", of_per_query(lambda t, n: rank.power(t, system=n))),
+    "gains of a query": ("query", of_per_query(lambda t, n: rank.gains(t, "x", "y", "AP", query=n))),
+    "gains of a system": ("system", of_per_query(lambda t, n: rank.gains(t, "x", "y", "AP", system=n))),
+    "diff": ("item", of_judged(lambda t, n: halves(t, "AP", item=n))),
+    "standings of a query": ("query", of_per_query(lambda t, n: standings(t, "x", query=n))),
+    "standings of a system": ("system", of_per_query(lambda t, n: standings(t, "x", system=n))),
+    "summarize a measure": ("AP", of_per_query(lambda t, n: rank.summarize(t, measures=[n], interval="t"))),
+}  # fmt: skip
+
+
+def same_but_for_the_name(call, judged, per_query, old, names):
+    wanted = call(judged, per_query, old, PROBE)
+    shown = PROBE in wanted.columns
+    for name in names:
+        if name in {*judged.columns, *per_query.columns}:
+            continue
+        if shown and name in wanted.columns:
+            with pytest.raises(ValueError, match=REFUSED):
+                call(judged, per_query, old, name)
+            continue
+        got = call(judged, per_query, old, name)
+        if not shown and "measure" in got.columns:
+            got = got.with_columns(pl.col("measure").replace(name, PROBE))
+        expected = wanted.rename({PROBE: name}) if shown else wanted
+        assert_frame_equal(got, expected, check_row_order=False, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize("function", SLICING)
+def test_a_slice_may_be_called_anything(judged, per_query, function):
+    # Polars itself reads a pattern where evaluate groups by the user's own names.
+    names = NAMES if function in ("evaluate", "rankings") else [*NAMES, *PATTERNS]
+    same_but_for_the_name(SLICING[function], judged, per_query, PLAIN, names)
+
+
+@pytest.mark.parametrize("function", IDS)
+def test_queries_systems_items_and_measures_may_be_called_anything(judged, per_query, function):
+    old, call = IDS[function]
+    same_but_for_the_name(call, judged, per_query, old, NAMES)
+
+
+@pytest.mark.parametrize("name", [*STRANGE, *PATTERNS, "n", "p", "_one", "value", "measure"])
+def test_a_slice_of_what_is_shown_may_be_called_as_a_number_within(per_query, name):
+    table = per_query.rename({PLAIN: name})
+    text = leaderboard(table, "x", by=name, format="terminal")
+    wanted = leaderboard(per_query, "x", by=PLAIN, format="terminal")
+    assert [line.split() for line in text.splitlines()[2:]] == [
+        line.split() for line in wanted.splitlines()[2:]
+    ]
+    shown = []
+    for each, by in ((table, name), (per_query, PLAIN)):
+        (rows,) = json.loads(slices_chart(each, "x", "AP", by=by).to_json())["datasets"].values()
+        shown.append([(row["slice"], row["low"], row["high"]) for row in rows])
+    assert shown[0] == shown[1]
+
+
+@pytest.mark.parametrize(
+    "name", [*STRANGE, *PATTERNS, "_system", "_code_0", "_one", "n", "nDCG@10", "AP", "0.1"]
+)
+def test_the_page_may_be_sliced_by_a_column_of_any_name(judged, name):
+    wanted = Page(page(judged, ["nDCG@10", "AP"], "x", by=PLAIN)).data
+    seen = Page(page(judged.rename({PLAIN: name}), ["nDCG@10", "AP"], "x", by=name)).data
+    assert seen["attributes"][0].pop("name") == name
+    assert wanted["attributes"][0].pop("name") == PLAIN
+    assert seen == wanted
+
+
+def test_columns_that_nobody_asked_for_are_left_alone(judged, per_query):
+    names = {*NAMES, *PATTERNS}
+    more = [pl.lit("z").alias(name) for name in sorted(names.difference(judged.columns))]
+    wanted = Page(page(judged, "AP", "x", by=PLAIN))
+    assert Page(page(judged.with_columns(more), "AP", "x", by=PLAIN)).data == wanted.data
+    assert_frame_equal(halves(judged.with_columns(more), "AP"), halves(judged, "AP"))
+    wide = per_query.with_columns(more)
+    assert_frame_equal(standings(wide, "x", by=PLAIN), standings(per_query, "x", by=PLAIN))
+    assert_frame_equal(rank.compare(wide, by=PLAIN), rank.compare(per_query, by=PLAIN))
+
+
+def test_judge_carries_columns_of_any_name(judged):
+    run = judged.filter(pl.col("rank").is_not_null()).drop("rank", "relevance")
+    qrels = judged.select("query", "item", relevance=1).unique()
+    names = sorted({*NAMES, *PATTERNS}.difference(run.columns, ["rank", "relevance"]))
+    wide = rank.judge(run.with_columns(pl.lit("z").alias(name) for name in names), qrels)
+    plain = rank.judge(run, qrels)
+    assert wide.columns == [*plain.columns, *names]
+    assert_frame_equal(wide[plain.columns], plain, check_row_order=False)
+
+
+def test_what_orders_a_ranking_is_no_key_and_no_attribute(judged):
+    run = judged.filter(pl.col("rank").is_not_null()).drop("rank", "relevance")
+    qrels = judged.select("query", "item", relevance=1).unique()
+    for argument in ("keys", "attributes"):
+        with pytest.raises(ValueError, match=f"{argument} names 'score', which has a part in the ranking"):
+            rank.judge(run, qrels, **{argument: ["score"]})
+    with pytest.raises(ValueError, match="by='AP' is what a column of the result is called"):
+        rank.evaluate(judged.with_columns(AP=1), "AP", by=["AP"])
