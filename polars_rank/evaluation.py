@@ -1,6 +1,6 @@
 """A judged table becomes a per-query table, and that a summary."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypedDict, TypeVar, Unpack, get_args
 
 import polars as pl
@@ -8,7 +8,7 @@ import polars as pl
 from polars_rank.catalogue import Aggregate, Call, parse, programs
 from polars_rank.conventions import convention_of
 from polars_rank.errors import DataError, require_choice, require_columns
-from polars_rank.flat import counts, flat_plan, is_flat
+from polars_rank.flat import JUDGED, RETURNED, counts, flat_plan, is_flat
 from polars_rank.intervals import SummaryInterval, summary_statistics
 from polars_rank.judging import (
     Duplicates,
@@ -23,12 +23,12 @@ from polars_rank.measures.rows import judged, number, returned
 from polars_rank.ranking import OrderBy, ScoreType, Ties
 from polars_rank.refusals import require_number
 from polars_rank.scanning import score_in_parts
-from polars_rank.tables import Frame, as_lazy, like, unify_ids
+from polars_rank.tables import Frame, as_lazy, like, refuse_names, unify_ids
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 Calls = Mapping[str, Call | pl.Expr]
 
-_JUDGED_ONLY = "_rank_among_judged"
+_DIFFERENT, _JUDGED_ONLY = "_rank different ", "_rank among judged"
 _OF_JUDGED_ROWS = {
     *("bpref", "rbp", "rbp_residual", "err", "nerr", "sdcg", "bpm", "insq", "inst"),
     *("interpolated_precision", "eleven_point_precision", "inferred_ap", "num_nonrelevant_returned"),
@@ -120,9 +120,9 @@ def evaluate(
     [('q', 0.5, 0.5)]
     """
     columns = {"query": query, "rank": rank, "relevance": relevance}
-    calls = _read(measures, convention)
+    refuse_names("by", by or [], ())
+    calls, carried = _read(measures, convention), list(by or [])
     if qrels is not None:
-        carried = list(by or [])
         tables = []
         for ways, chosen in _by_ranking(calls, convention):
             arguments: dict[str, Any] = {"keys": keys, **columns, **above(ways, judging)}
@@ -132,11 +132,12 @@ def evaluate(
         raise ValueError(f"{', '.join(judging)}: only a run is judged; give qrels= too")
     rows = as_lazy(table, "table")
     _refuse_run(rows.collect_schema(), columns)
+    refuse_names("keys", keys or [], columns.values())
     ranking = _ranking(rows, query, keys)
     if isinstance(table, pl.DataFrame) and len(ranking) == 1 and table[query].is_sorted():
         # Grouping streams through a sorted column; looking costs a hundredth of the grouping.
         rows = rows.with_columns(pl.col(query).set_sorted())
-    return like(table, _per_query(rows, calls, ranking, list(by or []), columns))
+    return like(table, _per_query(rows, calls, ranking, carried, columns))
 
 
 def _by_ranking(calls: Calls, convention: str | None) -> list[tuple[dict[str, Any], Calls]]:
@@ -215,10 +216,11 @@ def _needs_judged_rows_alone(call: Call | pl.Expr) -> bool:
 
 
 def _from_judged_rows(parts: Pieces, calls: Calls, columns: Mapping[str, str]) -> pl.LazyFrame:
+    refuse_names("measures", list(calls), parts.ranking)
     flat = {name: call for name, call in calls.items() if isinstance(call, Call) and is_flat(call)}
     others = [_expression(call, columns).alias(name) for name, call in calls.items() if name not in flat]
     rankings, wanted = parts.rankings, counts(flat, columns["rank"], columns["relevance"])
-    for source, prefix in ((parts.ranked, "returned"), (parts.matched, "judged")):
+    for source, prefix in ((parts.ranked, RETURNED), (parts.matched, JUDGED)):
         chosen = {name: value for name, value in wanted.items() if name.startswith(prefix)}
         if chosen:
             counted = source.group_by(parts.ranking).agg(**chosen)
@@ -235,9 +237,13 @@ def _from_judged_rows(parts: Pieces, calls: Calls, columns: Mapping[str, str]) -
 def _read(
     measures: str | pl.Expr | Sequence[str | pl.Expr], convention: str | None
 ) -> dict[str, Call | pl.Expr]:
-    given = [measures] if isinstance(measures, str | pl.Expr) else list(measures)
+    single = isinstance(measures, str | pl.Expr) or not isinstance(measures, Iterable)
+    given: Any = [measures] if single else measures
     calls: dict[str, Call | pl.Expr] = {}
     for each in given:
+        if not isinstance(each, str | pl.Expr):
+            example = "'nDCG@10' or rank.ndcg(k=10)"
+            raise TypeError(f"measures must be names or expressions, such as {example}; got {each!r}")
         name = each if isinstance(each, str) else each.meta.output_name()
         if name in calls:
             raise ValueError(f"measures names {name!r} twice; give it once, or another .alias(...)")
@@ -277,6 +283,7 @@ def _per_query(
     columns: Mapping[str, str],
 ) -> pl.LazyFrame:
     carried = [name for name in by if name not in ranking]
+    refuse_names("measures", list(calls), [*ranking, *carried])
     own = {name for call in calls.values() if isinstance(call, Call) for name in call.measure.columns}
     wanted = [*ranking, *carried, *sorted(columns.get(name, name) for name in own)]
     require_columns(rows.collect_schema().names(), wanted, "table")
@@ -287,7 +294,7 @@ def _per_query(
     flat = {name: call for name, call in calls.items() if isinstance(call, Call) and is_flat(call)}
     rankings = rows.group_by(ranking).agg(
         *(pl.col(name).first() for name in carried),
-        *(pl.col(name).n_unique().name.prefix("_different_") for name in carried),
+        *(pl.col(name).n_unique().name.prefix(_DIFFERENT) for name in carried),
         *(_expression(call, columns).alias(name) for name, call in calls.items() if name not in flat),
         **counts(flat, columns["rank"], columns["relevance"]),
     )
@@ -309,7 +316,7 @@ def _refusing_variation(
 ) -> Callable[[pl.DataFrame], pl.DataFrame]:
     def check(values: pl.DataFrame) -> pl.DataFrame:
         for name in carried:
-            varying = values.filter(pl.col(f"_different_{name}") > 1)
+            varying = values.filter(pl.col(f"{_DIFFERENT}{name}") > 1)
             if not varying.is_empty():
                 where = ", ".join(f"{key} {varying[key][0]!r}" for key in ranking)
                 raise DataError(

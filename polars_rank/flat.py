@@ -13,8 +13,11 @@ import polars as pl
 from polars_rank.catalogue import Call
 from polars_rank.measures.rows import count, judged, number, ratio, relevant, returned, unless_empty
 
-_rank, _grade = pl.col("_rank"), pl.col("_grade")
+_OWN = "_rank "  # before the name of a column of our own, so that none of a user's is called alike
+_rank, _grade = pl.col(f"{_OWN}place"), pl.col(f"{_OWN}grade")
 _element = pl.element()
+
+RETURNED, JUDGED = f"{_OWN}returned ", f"{_OWN}judged "
 
 _GAIN = ("dcg", "ideal_dcg", "ndcg")
 
@@ -44,9 +47,9 @@ def counts(calls: Mapping[str, Call], rank: str, relevance: str) -> dict[str, pl
             or call.options.get("denominator", call.measure.options.get("denominator")) == "k"
         )
         if name in ("num_returned", "judged_share") or (by_k and k is None):
-            wanted[f"returned {k}"] = count(returned(r, k))
+            wanted[f"{RETURNED}{k}"] = count(returned(r, k))
         if name == "judged_share":
-            wanted[f"judged {k}"] = count(judged(g) & returned(r, k))
+            wanted[f"{JUDGED}{k}"] = count(judged(g) & returned(r, k))
     return wanted
 
 
@@ -77,8 +80,8 @@ def flat_plan(
         r = number(columns["rank"])
         relevant_rows = rows.filter(passes if whole else passes & relevant(grade, 0)).select(
             *ranking,
-            pl.when(returned(r)).then(r).alias("_rank"),
-            grade.cast(pl.Float64).alias("_grade"),
+            pl.when(returned(r)).then(r).alias(f"{_OWN}place"),
+            grade.cast(pl.Float64).alias(f"{_OWN}grade"),
         )
         # Lists are summed before the join, which would copy them.
         grouped = (
@@ -147,8 +150,8 @@ class _Shared:
 
 
 def _once(step: dict[str, pl.Expr], name: str, expression: pl.Expr) -> pl.Expr:
-    step.setdefault(name, expression)
-    return pl.col(name)
+    step.setdefault(f"{_OWN}{name}", expression)
+    return pl.col(f"{_OWN}{name}")
 
 
 def _gained(grade: pl.Expr, gain: str) -> pl.Expr:
@@ -173,7 +176,7 @@ def _size(shared: _Shared, o: Mapping[str, Any], least: float) -> pl.Expr:
     if o["denominator"] == "found":
         return shared.hits(least, k)
     if o["denominator"] == "k":
-        return pl.col("returned None") if k is None else pl.lit(float(k))
+        return pl.col(f"{RETURNED}None") if k is None else pl.lit(float(k))
     return pl.min_horizontal(total, float(k)) if o["denominator"] == "min" and k is not None else total
 
 
@@ -189,7 +192,7 @@ def _recall(shared: _Shared, o: Mapping[str, Any]) -> pl.Expr:
 def _f_measure(shared: _Shared, o: Mapping[str, Any]) -> pl.Expr:
     least, weight = o["min_relevance"], o["beta"] ** 2
     total = shared.total(least)
-    size = pl.col("returned None") if o["k"] is None else float(o["k"])
+    size = pl.col(f"{RETURNED}None") if o["k"] is None else float(o["k"])
     value = ratio((1 + weight) * shared.hits(least, o["k"]), weight * total + size)
     return unless_empty(value, total, o["empty"])
 
@@ -235,8 +238,8 @@ _VALUES: dict[str, Callable[[_Shared, Mapping[str, Any]], pl.Expr]] = {
     "r_precision": _r_precision,
     "success": _success,
     "reciprocal_rank": _reciprocal_rank,
-    "judged_share": lambda _, o: ratio(pl.col(f"judged {o['k']}"), pl.col(f"returned {o['k']}")),
-    "num_returned": lambda *_: pl.col("returned None"),
+    "judged_share": lambda _, o: ratio(pl.col(f"{JUDGED}{o['k']}"), pl.col(f"{RETURNED}{o['k']}")),
+    "num_returned": lambda *_: pl.col(f"{RETURNED}None"),
     "num_relevant": lambda shared, o: shared.total(o["min_relevance"]),
     "num_relevant_returned": lambda shared, o: shared.hits(o["min_relevance"], o["k"]),
 }

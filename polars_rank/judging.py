@@ -26,7 +26,10 @@ from polars_rank.refusals import (
     refusing_repeats,
     require_number,
 )
-from polars_rank.tables import Frame, as_lazy, like, unify_ids
+from polars_rank.tables import Frame, as_lazy, like, refuse_names, unify_ids
+
+# Before and after the names of columns of our own, so that none of a user's is called alike.
+_DIFFERENT, _OF_QUERY = "_rank different ", " _rank of query"
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 Queries = Literal["qrels", "both", "run", "all"]
@@ -69,12 +72,10 @@ class Judging:
                 f"depth must be a whole number of at least 1, got {self.depth!r}; "
                 "use depth=None for whole rankings"
             )
-        if isinstance(self.keys, str):
-            raise TypeError(f"keys must be a list of column names; write keys=[{self.keys!r}]")
-        if isinstance(self.attributes, str):
-            raise TypeError(
-                f"attributes must be a list of column names; write attributes=[{self.attributes!r}]"
-            )
+        taken = (self.query, self.item, self.rank, self.relevance)
+        refuse_names("keys", self.keys or [], taken)
+        if not isinstance(self.attributes, pl.DataFrame | pl.LazyFrame):
+            refuse_names("attributes", self.attributes or [], taken)
 
 
 def judge(
@@ -431,23 +432,23 @@ def _with_attributes(
         known = [pl.col(name).drop_nulls() for name in names]
         values = run_rows.group_by(level).agg(
             *(values.first() for values in known),
-            *(values.n_unique().name.prefix("_different_") for values in known),
+            *(values.n_unique().name.prefix(_DIFFERENT) for values in known),
         )
         if level == tuple(ranking):
             values = values.map_batches(_refusing_variation(names, level), validate_output_schema=False)
-        one = [pl.when(pl.col(f"_different_{name}") <= 1).then(name).name.keep() for name in names]
-        judged = judged.join(values.select(*level, *one), on=level, how="left", suffix="_of_query")
+        one = [pl.when(pl.col(f"{_DIFFERENT}{name}") <= 1).then(name).name.keep() for name in names]
+        judged = judged.join(values.select(*level, *one), on=level, how="left", suffix=_OF_QUERY)
         if level != tuple(ranking):
             # A system that missed the query has it from the others, where they agree.
-            judged = judged.with_columns(pl.coalesce(name, f"{name}_of_query") for name in names)
-            judged = judged.drop(f"{name}_of_query" for name in names)
+            judged = judged.with_columns(pl.coalesce(name, f"{name}{_OF_QUERY}") for name in names)
+            judged = judged.drop(f"{name}{_OF_QUERY}" for name in names)
     return judged
 
 
 def _refusing_variation(names: Sequence[str], level: Sequence[str]) -> Callable[[pl.DataFrame], pl.DataFrame]:
     def check(values: pl.DataFrame) -> pl.DataFrame:
         for name in names:
-            varying = values.filter(pl.col(f"_different_{name}") > 1)
+            varying = values.filter(pl.col(f"{_DIFFERENT}{name}") > 1)
             if not varying.is_empty():
                 where = ", ".join(f"{key} {varying[key][0]!r}" for key in level)
                 raise DataError(
