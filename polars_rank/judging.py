@@ -16,6 +16,7 @@ from polars_rank.ranking import (
     in_order_of_queries,
     ordinal,
     score_key,
+    whole_rest,
 )
 from polars_rank.refusals import (
     grade_of,
@@ -136,8 +137,8 @@ def judge(
         ``"item-text-descending"`` (integers as text), ``"best"`` or ``"worst"`` (higher or lower grades
         first, then item-descending).
     score_dtype
-        ``"float64"`` (default); ``"float32"`` narrows the scores, as trec_eval 9 does, so that close ones
-        tie.
+        ``"float64"`` (default; whole numbers count to the last digit); ``"float32"`` narrows the scores, as
+        trec_eval 9 does, so that close ones tie.
     rank_base
         0 for ranks that count from 0.
     queries
@@ -344,17 +345,25 @@ def _ranked(
         given = given_rank(rank, f"run.{options.rank}", options.rank_base)
         ranked = run_rows.with_columns(given.cast(pl.Int64 if whole else pl.Float64).alias(options.rank))
     else:
-        by_grade = options.ties in ("best", "worst")
+        ties = options.ties
+        if ties == "item-text-descending" and not schema[options.item].is_integer():
+            # Text and bytes are in that order as they are, and bytes may be no text.
+            ties = "item-descending"
+        by_grade = ties in ("best", "worst")
         if by_grade:
             run_rows = run_rows.join(grades, on=[options.query, options.item], how="left")
-        key = score_key(pl.col(options.score), descending=options.descending, score_dtype=options.score_dtype)
-        position = ordinal(
-            key, pl.col(options.item), options.ties, pl.col(options.relevance) if by_grade else None
+        score = pl.col(options.score)
+        key = score_key(score, descending=options.descending, score_dtype=options.score_dtype)
+        rest = whole_rest(
+            score, schema[options.score], descending=options.descending, score_dtype=options.score_dtype
         )
-        if in_order and not by_grade:
+        grade = pl.col(options.relevance) if by_grade else None
+        position = ordinal(key, pl.col(options.item), ties, grade, rest)
+        wide = in_order and rest is not None and run_rows.select((rest != 0).any()).collect().item()
+        if in_order and not by_grade and not wide:
             nulls = run_rows.select(key.is_null().any()).collect().item()
             names = {"query": options.query, "item": options.item, "rank": options.rank}
-            ranked = in_order_of_queries(run_rows, key, **names, ties=options.ties, nulls=nulls)
+            ranked = in_order_of_queries(run_rows, key, **names, ties=ties, nulls=nulls)
         else:
             ranked = run_rows.with_columns(position.over(ranking).cast(pl.Int64).alias(options.rank))
         if by_grade:
