@@ -3,7 +3,7 @@
 import ast
 import inspect
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, NamedTuple, ParamSpec
@@ -170,23 +170,25 @@ def parse(text: str, *, convention: str | None = None) -> Call:
     rules = convention_of(convention, programs())
     name = rules.names.get(name, name)
     measure, implied = _meaning(name, text, rules.program)
-    given = dict(suffix)
-    given.update(_read_options(match["options"] or "", text))
+    written = _read_options(match["options"] or "", text)
     if "max_relevance" in measure.options:
-        _drop_scale(name, given, text)
+        _drop_scale(name, written, text)
+    given = [*suffix.items(), *written.items()]
     if match["k"]:
-        given["recall" if "recall" in measure.options else "k"] = _read_value(match["k"], text)
+        given.append(("recall" if "recall" in measure.options else "k", _read_value(match["k"], text)))
     if match["level"] and ("min_relevance" not in measure.options or implied.get("max_relevance")):
         raise ValueError(
             f"measure {text!r}: it takes the grades as they are, so that -l has no meaning here; "
             "leave lower grades out of the judgements"
         )
     if match["level"]:
-        given["min_relevance"] = int(match["level"])
-    options: dict[str, Any] = dict(implied)
-    for option, value in given.items():
-        options.update([_our_option(name, option, value)])
-    judged_only = bool(options.pop("judged_only", False))
+        given.append(("min_relevance", int(match["level"])))
+    ours = [_our_option(name, option, value) for option, value in given]
+    _refuse_twice([option for option, _ in ours], text)
+    options = {**implied, **dict(ours)}
+    judged_only = options.pop("judged_only", False)
+    if not isinstance(judged_only, bool):
+        raise ValueError(f"measure {text!r}: judged_only must be True or False, got {judged_only!r}")
     aggregate = options.pop("aggregate", measure.aggregate)
     if name == "numret" and "min_relevance" in options:
         # With a grade ir_measures counts the relevant ones among them.
@@ -284,7 +286,7 @@ def drop_in_alone() -> list[str]:
 def _known_name(name: str, text: str) -> tuple[str, dict[str, Any]]:
     """Split a name off the number that trec_eval and ranx write behind it."""
     known, lower = _names(), name.lower()
-    if lower in known:
+    if lower in known and (lower in MEASURES or not lower.endswith(("_k", "_x"))):
         return lower, {}
     numbered = re.fullmatch(r"(.+?)([._])(\d*\.?\d+)", lower)
     stem, separator, number = numbered.groups() if numbered else (lower, "", "")
@@ -292,15 +294,16 @@ def _known_name(name: str, text: str) -> tuple[str, dict[str, Any]]:
         return f"{stem}_k", {"k": int(number)}
     if stem == "rbp" and separator == ".":
         return "rbp", {"persistence": float(f"0.{number}")}
-    if f"{stem}_x" in known:
+    if number and f"{stem}_x" in known:
         return f"{stem}_x", {_NUMBERS[f"{stem}_x"]: float(number)}
     raise ValueError(_why_unknown(name, text, known))
 
 
 def _why_unknown(name: str, text: str, known: Collection[str]) -> str:
     for ending, example in (("_k", "10"), ("_x", "0.5")):
-        if f"{name.lower()}{ending}" in known:
-            return f"measure {text!r} needs a number: {name}_{example}"
+        stem = name[:-2] if name.lower().endswith(ending) else name
+        if f"{stem.lower()}{ending}" in known:
+            return f"measure {text!r} needs a number: {stem}_{example}"
     cut = re.fullmatch(r"(.*\D)(\d+)", name)
     if cut and cut[1].rstrip("_-").lower() in known:
         return f"unknown measure {text!r} (did you mean '{cut[1].rstrip('_-')}@{cut[2]}'?)"
@@ -328,7 +331,14 @@ def _read_options(options: str, text: str) -> dict[str, Any]:
         call = None
     if not isinstance(call, ast.Call) or call.args or any(word.arg is None for word in call.keywords):
         raise ValueError(f"measure {text!r}: options are written name=value, separated by commas")
+    _refuse_twice([str(word.arg) for word in call.keywords], text)
     return {str(word.arg): _read_value(ast.unparse(word.value), text) for word in call.keywords}
+
+
+def _refuse_twice(options: Sequence[str], text: str) -> None:
+    for option in options:
+        if options.count(option) > 1:
+            raise ValueError(f"measure {text!r} gives {option} twice; once will do")
 
 
 def _read_value(value: str, text: str) -> Any:
@@ -353,9 +363,9 @@ def _drop_scale(name: str, given: dict[str, Any], text: str) -> None:
 
 
 def _our_option(name: str, option: str, value: Any) -> tuple[str, Any]:
-    if option == "dcg" and value in _GAINS:
+    if option == "dcg" and isinstance(value, str) and value in _GAINS:
         return "gain", _GAINS[value]
-    if option == "beta" and name in {"setf", "set_f", "set_f_x"}:
+    if option == "beta" and name in {"setf", "set_f", "set_f_x"} and isinstance(value, int | float):
         # The parameter of trec_eval's set_F is the square of beta, and ir_measures hands it on.
         return "beta", value**0.5
     if option == "beta" and name in {"nrbp", "nnrbp"}:

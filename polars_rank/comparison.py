@@ -93,9 +93,9 @@ def compare(
         What ``"wilcoxon"`` does with differences of zero: ``"wilcox"`` drops them, ``"pratt"`` ranks them
         and drops their ranks, ``"zsplit"`` splits their ranks between both sides.
     wilcoxon_method
-        ``"auto"`` is exact up to 50 queries without zeros and ties, and up to 16 with, and differences that
-        are equal but for rounding tie. As SciPy, ``"exact"`` is the distribution without zeros and ties,
-        ``"asymptotic"`` the normal one, and a difference in the last digit makes another rank.
+        ``"auto"`` is exact up to 50 queries without zeros and ties, and up to 16 with; ``"exact"`` is the
+        distribution without zeros and ties, ``"asymptotic"`` the normal one. As in SciPy, differences
+        are ranked as they are: 0.3 - 0.1 and 0.2 - 0, which their last digits part, do not tie.
     continuity
         Correct the normal distribution of ``"wilcoxon"`` for continuity.
     samples, seed

@@ -1,6 +1,6 @@
 """A judged table becomes a per-query table, and that a summary."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict, TypeVar, Unpack, get_args
 
 import polars as pl
@@ -125,11 +125,9 @@ def evaluate(
     [('q', 0.5, 0.5)]
     """
     columns = {"query": query, "rank": rank, "relevance": relevance}
-    calls = _read(measures, convention)
-    refuse_names("by", list(by or []), calls)
-    refuse_names("keys", list(keys or []), calls)
+    refuse_names("by", by or [], ())
+    calls, carried = _read(measures, convention), list(by or [])
     if qrels is not None:
-        carried = list(by or [])
         tables = []
         for ways, chosen in _by_ranking(calls, convention):
             arguments: dict[str, Any] = {"keys": keys, **columns, **above(ways, judging)}
@@ -139,11 +137,12 @@ def evaluate(
         raise ValueError(f"{', '.join(judging)}: only a run is judged; give qrels= too")
     rows = as_lazy(table, "table")
     _refuse_run(rows.collect_schema(), columns)
+    refuse_names("keys", keys or [], columns.values())
     ranking = _ranking(rows, query, keys)
     if isinstance(table, pl.DataFrame) and len(ranking) == 1 and table[query].is_sorted():
         # Grouping streams through a sorted column; looking costs a hundredth of the grouping.
         rows = rows.with_columns(pl.col(query).set_sorted())
-    return like(table, _per_query(rows, calls, ranking, list(by or []), columns))
+    return like(table, _per_query(rows, calls, ranking, carried, columns))
 
 
 def _by_ranking(calls: Calls, convention: str | None) -> list[tuple[dict[str, Any], Calls]]:
@@ -222,6 +221,7 @@ def _needs_judged_rows_alone(call: Call | pl.Expr) -> bool:
 
 
 def _from_judged_rows(parts: Pieces, calls: Calls, columns: Mapping[str, str]) -> pl.LazyFrame:
+    refuse_names("measures", list(calls), parts.ranking)
     flat = {name: call for name, call in calls.items() if isinstance(call, Call) and is_flat(call)}
     others = [_expression(call, columns).alias(name) for name, call in calls.items() if name not in flat]
     rankings, wanted = parts.rankings, counts(flat, columns["rank"], columns["relevance"])
@@ -242,9 +242,13 @@ def _from_judged_rows(parts: Pieces, calls: Calls, columns: Mapping[str, str]) -
 def _read(
     measures: str | pl.Expr | Sequence[str | pl.Expr], convention: str | None
 ) -> dict[str, Call | pl.Expr]:
-    given = [measures] if isinstance(measures, str | pl.Expr) else list(measures)
+    single = isinstance(measures, str | pl.Expr) or not isinstance(measures, Iterable)
+    given: Any = [measures] if single else measures
     calls: dict[str, Call | pl.Expr] = {}
     for each in given:
+        if not isinstance(each, str | pl.Expr):
+            example = "'nDCG@10' or rank.ndcg(k=10)"
+            raise TypeError(f"measures must be names or expressions, such as {example}; got {each!r}")
         name = each if isinstance(each, str) else each.meta.output_name()
         if name in calls:
             raise ValueError(f"measures names {name!r} twice; give it once, or another .alias(...)")
@@ -284,6 +288,7 @@ def _per_query(
     columns: Mapping[str, str],
 ) -> pl.LazyFrame:
     carried = [name for name in by if name not in ranking]
+    refuse_names("measures", list(calls), [*ranking, *carried])
     own = {name for call in calls.values() if isinstance(call, Call) for name in call.measure.columns}
     wanted = [*ranking, *carried, *sorted(columns.get(name, name) for name in own)]
     require_columns(rows.collect_schema().names(), wanted, "table")

@@ -27,6 +27,7 @@ from polars_rank.text_tables import (
     delimited_table,
     fields_table,
     filled_line,
+    first_line,
     json_table,
     records,
     typed,
@@ -166,6 +167,9 @@ def _read(
             return _scan_parquet(name, kind, names, fields)
         text = decode(name, file.read(), comments=comments)
     chosen = chosen or told_format(text, names, fields)
+    if chosen == "jsonl" and not first_line(text):
+        # Nothing tells the columns.
+        chosen, names = "trec", {}
     if chosen == "trec":
         table = _read_fields(text, kind, names, fields)
     elif chosen == "jsonl":
@@ -213,7 +217,8 @@ def _scan_parquet(
 ) -> pl.LazyFrame:
     _require_no_fields(fields, "Parquet")
     try:
-        frame = pl.scan_parquet(name)
+        # A name that exists is that file, whatever signs it holds.
+        frame = pl.scan_parquet(name, glob=not os.path.exists(name))
         found = frame.collect_schema().names()
     except pl.exceptions.ComputeError as error:
         raise DataError(f"{name} can't be read as Parquet: {str(error).splitlines()[0]}") from error

@@ -19,6 +19,7 @@ from polars_rank.ranking import (
     ordinal,
     score_key,
     tie_rule,
+    whole_rest,
 )
 from polars_rank.refusals import (
     grade_of,
@@ -29,7 +30,7 @@ from polars_rank.refusals import (
     refusing_repeats,
     require_number,
 )
-from polars_rank.tables import Frame, as_lazy, like, unify_ids
+from polars_rank.tables import Frame, as_lazy, like, refuse_names, unify_ids
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 Queries = Literal["qrels", "both", "run", "all"]
@@ -72,16 +73,12 @@ class Judging:
                 f"depth must be a whole number of at least 1, got {self.depth!r}; "
                 "use depth=None for whole rankings"
             )
-        if isinstance(self.keys, str):
-            raise TypeError(f"keys must be a list of column names; write keys=[{self.keys!r}]")
-        if isinstance(self.attributes, str):
-            raise TypeError(
-                f"attributes must be a list of column names; write attributes=[{self.attributes!r}]"
-            )
         roles = {self.query, self.item, self.score, self.rank, self.relevance}
         for argument in ("keys", "attributes"):
             given = getattr(self, argument)
-            for name in roles.intersection(given if isinstance(given, Sequence) else ()):
+            names = [] if given is None or isinstance(given, pl.DataFrame | pl.LazyFrame) else given
+            refuse_names(argument, names, ())
+            for name in roles.intersection(names):
                 raise ValueError(
                     f"{argument} names {name!r}, which has a part in the ranking already; leave it out"
                 )
@@ -145,8 +142,8 @@ def judge(
         ``"item-text-descending"`` (integers as text), ``"best"`` or ``"worst"`` (higher or lower grades
         first, then item-descending).
     score_dtype
-        ``"float64"`` (default); ``"float32"`` narrows the scores, as trec_eval 9 does, so that close ones
-        tie.
+        ``"float64"`` (default; whole numbers count to the last digit); ``"float32"`` narrows the scores, as
+        trec_eval 9 does, so that close ones tie.
     rank_base
         0 for ranks that count from 0.
     queries
@@ -354,13 +351,19 @@ def _ranked(
         given = given_rank(rank, f"run.{options.rank}", options.rank_base)
         ranked = run_rows.with_columns(given.cast(pl.Int64 if whole else pl.Float64).alias(options.rank))
     else:
-        by_grade = options.ties in ("best", "worst")
+        ties = tie_rule(options.ties, schema[options.item])
+        by_grade = ties in ("best", "worst")
         if by_grade:
             run_rows = run_rows.join(grades, on=[options.query, options.item], how="left")
-        key = score_key(pl.col(options.score), descending=options.descending, score_dtype=options.score_dtype)
-        ties = tie_rule(options.ties, schema[options.item])
-        position = ordinal(key, pl.col(options.item), ties, pl.col(options.relevance) if by_grade else None)
-        if in_order and not by_grade:
+        score = pl.col(options.score)
+        key = score_key(score, descending=options.descending, score_dtype=options.score_dtype)
+        rest = whole_rest(
+            score, schema[options.score], descending=options.descending, score_dtype=options.score_dtype
+        )
+        grade = pl.col(options.relevance) if by_grade else None
+        position = ordinal(key, pl.col(options.item), ties, grade, rest)
+        wide = in_order and rest is not None and run_rows.select((rest != 0).any()).collect().item()
+        if in_order and not by_grade and not wide:
             nulls = run_rows.select(key.is_null().any()).collect().item()
             names = {"query": options.query, "item": options.item, "rank": options.rank}
             ranked = in_order_of_queries(run_rows, key, **names, ties=ties, nulls=nulls)

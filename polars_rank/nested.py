@@ -126,10 +126,10 @@ def _check_lengths(query: str, lists: list[str]) -> Callable[[pl.DataFrame], pl.
 def from_dict(mapping: Mapping[Any, Any], value: Value = "score") -> pl.DataFrame:
     """Make a run or qrels of ``{query: {item: number}}``, as pytrec_eval and ranx hold them.
 
-    A row of the result is one item of one query: ``query``, ``item`` (text or Int64) and ``score``
-    (Float64), or ``relevance`` (Int64, Float64 if any grade has a fraction or is NaN). Items may also be
-    bare: a list or tuple for a run gives ``rank`` (from 1) in place of a score; a list, tuple or set for
-    qrels gives each item ``relevance`` 1.
+    A row of the result is one item of one query: ``query``, ``item`` (text or Int64; UInt64 where an id needs
+    it) and ``score`` (Float64), or ``relevance`` (Int64, Float64 if a grade has a fraction or is NaN). Items
+    may also be bare: a list or tuple for a run gives ``rank`` (from 1) in place of a score; a list, tuple or
+    set for qrels gives each item ``relevance`` 1.
 
     Parameters
     ----------
@@ -205,7 +205,13 @@ def _ids(column: str, ids: list[Any]) -> pl.Series:
         # Without a row the kind is open, so that it goes with any other table.
         return pl.Series(column, ids, dtype=pl.String if ids else pl.Null)
     if all(isinstance(value, Integral) and not isinstance(value, bool) for value in ids):
-        return pl.Series(column, [int(value) for value in ids], dtype=pl.Int64)
+        whole = [int(value) for value in ids]
+        if all(-(2**63) <= value < 2**63 for value in whole):
+            return pl.Series(column, whole, dtype=pl.Int64)
+        if all(0 <= value < 2**64 for value in whole):
+            return pl.Series(column, whole, dtype=pl.UInt64)
+        widest = max(whole, key=abs)
+        raise DataError(f"{column} ids must fit in 64 bits, but there is {widest}; make all of them text")
     first = next((value for value in ids if type(value) is not type(ids[0])), ids[0])
     kinds = f"{ids[0]!r} and {first!r}" if first is not ids[0] else f"{first!r}"
     raise DataError(f"{column} ids must be all text or all integers, got {kinds}")

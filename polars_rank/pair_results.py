@@ -55,7 +55,7 @@ def _test_all(real: Numbers, rows: Places, d: Array, scale: Array, options: Opti
         real["p_randomization"][rows] = paired_tests.randomization(d, scale, side, samples, seed)
     if "wilcoxon" in options.tests:
         real["statistic_wilcoxon"][rows], real["p_wilcoxon"][rows] = paired_tests.wilcoxon(
-            d, scale, side, options.zero_method, options.wilcoxon_method, continuity=options.continuity
+            d, side, options.zero_method, options.wilcoxon_method, continuity=options.continuity
         )
 
 

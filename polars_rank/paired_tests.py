@@ -55,17 +55,9 @@ def sign_test(differences: Array, alternative: Alternative) -> Array:
 
 
 def wilcoxon(
-    differences: Array,
-    scale: Array,
-    alternative: Alternative,
-    zero_method: str,
-    method: str,
-    *,
-    continuity: bool,
+    differences: Array, alternative: Alternative, zero_method: str, method: str, *, continuity: bool
 ) -> tuple[Array, Array]:
     """Give statistic and p value of the signed-rank test; only zeros: p is 1."""
-    if method == "auto":
-        differences = _levels(differences, scale)
     statistic, p = np.zeros(len(differences)), np.ones(len(differences))
     some = np.flatnonzero(differences.any(axis=1))
     groups = _without_zeros(differences) if zero_method == "wilcox" else [(some, differences[some])]
@@ -88,17 +80,6 @@ def wilcoxon(
                 _flipped(by_rank, sign_patterns(rows.shape[1]), alternative, 0.25) if exact else result.pvalue
             )
     return statistic, p
-
-
-def _levels(differences: Array, scale: Array) -> Array:
-    """Number the sizes of each row's differences, with their signs; equal but for rounding is equal."""
-    order = np.argsort(np.abs(differences), axis=1)
-    sizes = np.take_along_axis(np.abs(differences), order, axis=1)
-    steps = np.diff(sizes, axis=1, prepend=0.0) > ROUNDING * scale[:, None]
-    steps |= np.diff(sizes > 0, axis=1, prepend=False)
-    levels = np.empty_like(differences)
-    np.put_along_axis(levels, order, np.cumsum(steps, axis=1), axis=1)
-    return np.sign(differences) * levels
 
 
 def _ways(differences: Array) -> npt.NDArray[np.str_]:

@@ -24,13 +24,28 @@ def tie_rule(ties: Ties, item: pl.DataType) -> Ties:
     return "item-descending" if ties == "item-text-descending" and not item.is_integer() else ties
 
 
-def ordinal(key: pl.Expr, item: pl.Expr, ties: Ties, grade: pl.Expr | None = None) -> pl.Expr:
-    """Position by `key`, equal keys by the tie rule; to be taken ``.over`` a ranking.
+def whole_rest(
+    score: pl.Expr, dtype: pl.DataType, *, descending: bool, score_dtype: ScoreType
+) -> pl.Expr | None:
+    """What whole numbers lose as floats: beyond 2^53 it parts those that have one `score_key`."""
+    if score_dtype == "float32" or not isinstance(dtype, pl.Int64 | pl.UInt64 | pl.Int128):
+        return None
+    lost = score.cast(pl.Int128) - score.cast(pl.Float64).cast(pl.Int128, strict=False)
+    rest = lost.cast(pl.Float64).fill_null(0.0)
+    return rest if descending else -rest
+
+
+def ordinal(
+    key: pl.Expr, item: pl.Expr, ties: Ties, grade: pl.Expr | None = None, rest: pl.Expr | None = None
+) -> pl.Expr:
+    """Position by `key`, then `rest`, equal ones by the tie rule; to be taken ``.over`` a ranking.
 
     Text is compared by its UTF-8 bytes, integers by value. `grade` is needed for the ties ``"best"``
     and ``"worst"`` alone.
     """
     fields = [key.is_not_null().alias("known"), key.fill_null(0.0).alias("key")]
+    if rest is not None:
+        fields.append(rest.alias("rest"))
     if ties in ("best", "worst"):
         assert grade is not None
         known = grade.fill_nan(None).fill_null(0.0)
@@ -39,6 +54,7 @@ def ordinal(key: pl.Expr, item: pl.Expr, ties: Ties, grade: pl.Expr | None = Non
         down = [
             (~key.is_not_null()).alias("unknown"),
             (-key.fill_null(0.0)).alias("down"),
+            *([] if rest is None else [(-rest).alias("rest")]),
             item.alias("item"),
         ]
         return pl.struct(down).rank("ordinal")

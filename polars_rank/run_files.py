@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from polars_rank.errors import DataError
 from polars_rank.formats import Columns, read_run
 from polars_rank.scanning import ROWS_AT_ONCE
 from polars_rank.tables import Frame
@@ -40,6 +41,8 @@ def read_runs(paths: Sequence[str], *, columns: Columns | None, comments: bool) 
             run = run.with_columns(system=pl.lit(None, pl.String))
         rows.append(run)
         tags.append(run.select(pl.col("system").cast(pl.String).unique().sort()).collect())
+        if tags[-1].is_empty():
+            raise DataError(f"{path} has a header and no row: there is nothing to score")
     for level in range(3):
         names = [_name(path, tag["system"].to_list(), level) for path, tag in zip(paths, tags, strict=True)]
         systems = [tag.select(name).to_series().to_list() for tag, name in zip(tags, names, strict=True)]

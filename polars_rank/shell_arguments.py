@@ -141,6 +141,10 @@ _WORDS = {
     ": read it by read_run": ": QRELS come first, then RUNs",
     ": read it by read_qrels": ": QRELS come first, then RUNs",
     " of per_query": " of the runs",
+    # A command reads what a file looks like; its --format is that of what it writes.
+    '; if that is meant, say what it is, as by format="trec"': "",
+    ' (else, format="trec")': "",
+    '; say format="trec" or "csv"': "; separate its fields in one way alone",
 }
 _FLAGS = {field.name for group in (Reading, Judging) for field in fields(group)} | {
     *(

@@ -99,8 +99,12 @@ def long(per_query: FrameT, measures: Sequence[str], index: Sequence[str], value
 
 
 def refuse_names(argument: str, names: Sequence[str], taken: Iterable[str]) -> None:
-    """Refuse columns to group by that are called as a column that a result has beside them."""
-    for name in names:
+    """Refuse columns that are named twice, or called as a column that a result has beside them."""
+    if isinstance(names, str):
+        raise TypeError(f"{argument} must be a list of column names; write {argument}=[{names!r}]")
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise ValueError(f"{argument} names {name!r} twice; once will do")
         if name in taken:
             raise ValueError(f"{argument}={name!r} is what a column of the result is called; rename it first")
 

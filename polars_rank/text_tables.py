@@ -34,6 +34,16 @@ LineOf = Callable[[Text, int], int]
 """Gives the line number, from 1, of a row, from 0."""
 
 
+_NO_TEXT = {
+    rb"\x28\xb5\x2f\xfd": "is packed by zstd: unpack it first, or pack it by gzip",
+    rb"BZh[1-9]1AY&SY": "is packed by bzip2: unpack it first, or pack it by gzip",
+    rb"\xfd7zXZ\x00": "is packed by xz: unpack it first, or pack it by gzip",
+    rb"PK\x03\x04": "is a zip archive: unpack it first, or pack the file alone by gzip",
+    rb"(?s:PAR1.*PAR1\Z)": "is Parquet, which is read from a file of its own alone: unpack or save it first",
+    rb"\xff\xfe|\xfe\xff": "is UTF-16: convert it first (iconv -f UTF-16 -t UTF-8)",
+}
+
+
 def decode(name: str, raw: bytes, *, comments: bool) -> Text:
     """Unpack gzip, drop a byte order mark, end every line by a line feed, blank out comment lines."""
     if raw.startswith(b"\x1f\x8b"):
@@ -41,6 +51,9 @@ def decode(name: str, raw: bytes, *, comments: bool) -> Text:
             raw = gzip.decompress(raw)
         except (OSError, EOFError, zlib.error) as error:
             raise DataError(f"{name} is no whole gzip file: {error}") from error
+    for start, problem in _NO_TEXT.items():
+        if re.match(start, raw):
+            raise DataError(f"{name} {problem}")
     data = raw.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if comments and b"#" in data:
         data = re.sub(rb"\n[ \t]*#[^\n]*", b"\n", b"\n" + data)[1:]
@@ -91,8 +104,9 @@ def fields_table(text: Text, names: Sequence[str], *, hint: Callable[[str], str]
     run = tuple(names) == RUN_FIELDS
     parts = list(names) if run else [*names, "\n"]
     line = pl.col("line").str.strip_chars(" ")
+    # Polars unpacks what begins as packed data does, and "x^" is how zlib begins: a blank line comes first.
     split = (
-        pl.scan_lines(io.BytesIO(data), name="line")
+        pl.scan_lines(io.BytesIO(b"\n" + data if data.startswith(b"x") else data), name="line")
         .filter(line != "")
         .select(line.str.splitn(" ", len(parts)))
     )
@@ -169,7 +183,8 @@ def delimited_table(
     blank_lines_or_short_rows = b"\n\n" in data
     try:
         table = pl.read_csv(
-            data,
+            # As in fields_table; a byte order mark is no row.
+            b"\xef\xbb\xbf" + data if data.startswith(b"x") else data,
             separator=separator,
             has_header=header,
             new_columns=list(names),

@@ -110,6 +110,11 @@ WITH
                     THEN coalesce(try_cast(try_cast(score AS double) AS float)::double, try_cast(score AS double) * 1e300)
                 ELSE try_cast(score AS double)
             END AS points,
+            -- Beyond 2^53 whole numbers that differ are one as floats.
+            CASE
+                WHEN typeof(score) IN ('BIGINT', 'UBIGINT', 'HUGEINT') AND score_dtype = 'float64'
+                    THEN CASE WHEN descending THEN 1 ELSE -1 END * try_cast(score AS hugeint)
+            END AS whole,
             CASE WHEN NOT isnan(try_cast(place AS double)) THEN try_cast(place AS double) + (1 - rank_base) END AS place
         FROM _rank_entries
         WHERE NOT coalesce(drop_identical AND query::varchar = item::varchar, FALSE)
@@ -193,6 +198,7 @@ WITH
             h.by_score
             AND h.level
             AND CASE
+                WHEN r.whole IS DISTINCT FROM h.whole THEN r.whole > h.whole
                 WHEN ties = 'item-ascending' THEN coalesce(r.item_text < h.item_text, r.item < h.item)
                 ELSE coalesce(r.item_text > h.item_text, r.item > h.item)
             END

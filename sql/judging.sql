@@ -93,7 +93,12 @@ WITH
                 WHEN score_dtype = 'float32'
                     THEN coalesce(try_cast(try_cast(score AS double) AS float)::double, try_cast(score AS double) * 1e300)
                 ELSE try_cast(score AS double)
-            END AS points
+            END AS points,
+            -- Beyond 2^53 whole numbers that differ are one as floats.
+            CASE
+                WHEN typeof(score) IN ('BIGINT', 'UBIGINT', 'HUGEINT') AND score_dtype = 'float64'
+                    THEN CASE WHEN descending THEN 1 ELSE -1 END * try_cast(score AS hugeint)
+            END AS whole
         FROM _rank_packed
         WHERE NOT blank AND NOT coalesce(drop_identical AND query::varchar = item::varchar, FALSE)
     ),
@@ -149,20 +154,20 @@ WITH
                     THEN
                         row_number() OVER (
                             ranking ORDER BY
-                                r.points DESC NULLS LAST, coalesce(q.grade, 0) DESC, r.item_text DESC, r.item DESC
+                                r.points DESC NULLS LAST, r.whole DESC, coalesce(q.grade, 0) DESC, r.item_text DESC, r.item DESC
                         )
                 WHEN r.by_score AND ties = 'worst'
                     THEN
                         row_number() OVER (
                             ranking ORDER BY
-                                r.points DESC NULLS LAST, coalesce(q.grade, 0) ASC, r.item_text DESC, r.item DESC
+                                r.points DESC NULLS LAST, r.whole DESC, coalesce(q.grade, 0) ASC, r.item_text DESC, r.item DESC
                         )
                 WHEN r.by_score AND ties = 'item-ascending'
-                    THEN row_number() OVER (ranking ORDER BY r.points DESC NULLS LAST, r.item_text ASC, r.item ASC)
+                    THEN row_number() OVER (ranking ORDER BY r.points DESC NULLS LAST, r.whole DESC, r.item_text ASC, r.item ASC)
                 WHEN r.by_score AND (typeof(r.item) LIKE 'ENUM%' OR ties = 'item-text-descending')
-                    THEN row_number() OVER (ranking ORDER BY r.points DESC NULLS LAST, r.item_text DESC, r.item DESC)
+                    THEN row_number() OVER (ranking ORDER BY r.points DESC NULLS LAST, r.whole DESC, r.item_text DESC, r.item DESC)
                 WHEN r.by_score
-                    THEN row_number() OVER (ranking ORDER BY r.points DESC NULLS LAST, r.item DESC)
+                    THEN row_number() OVER (ranking ORDER BY r.points DESC NULLS LAST, r.whole DESC, r.item DESC)
                 WHEN NOT isnan(r.place::double) THEN r.place + (1 - rank_base)
             END AS rank
         FROM _rank_rows AS r

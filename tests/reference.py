@@ -252,7 +252,7 @@ def err(rows: Rows, *, k=None, max_relevance=4) -> float:
         return math.nan
     total, still_looking = 0.0, 1.0
     for rank, grade in _returned(rows, k):
-        satisfied = _gain(grade, "exponential") / 2.0**max_relevance
+        satisfied = _gain(grade, "exponential") * 0.5**max_relevance
         total += still_looking * satisfied / rank
         still_looking *= 1 - satisfied
     return total

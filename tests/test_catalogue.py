@@ -319,6 +319,26 @@ def test_a_mistyped_measure_is_refused_with_the_nearest(typed, meant):
         parse(typed)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("P_5@10", "gives k twice"),
+        ("ndcg(k=10)@5", "gives k twice"),
+        ("AP(rel=1, rel=2)", "gives rel twice"),
+        ("precision(min_relevance=1)@5-l2", "gives min_relevance twice"),
+        ("rbp.95(p=0.5)", "gives persistence twice"),
+        ("P_k", "needs a number: P_10"),
+        ("iprec_at_recall_x", "needs a number: iprec_at_recall_0.5"),
+        ("iprec_at_recall", "needs a number: iprec_at_recall_0.5"),
+        ("AP(judged_only=no)", "judged_only must be True or False"),
+        ("SetF(beta=two)", "beta must be a number"),
+    ],
+)
+def test_a_spelling_that_says_two_things_or_none_is_refused(text, words):
+    with pytest.raises(ValueError, match=words):
+        parse(text)
+
+
 NAMES = sorted({name for each in MEASURES.values() for names in each.names.values() for name in names})
 
 

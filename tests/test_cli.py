@@ -334,6 +334,7 @@ def test_many_systems_make_one_short_note(run, folder):
         (["evaluate", "qrels", "numbers.parquet"], 1, "id types differ"),
         (["evaluate", "qrels", "cut.run.gz"], 1, "cut.run.gz is no whole gzip file"),
         (["evaluate", "qrels", "latin.run"], 1, "not UTF-8"),
+        (["evaluate", "qrels", "one.run", "header.csv"], 1, "header.csv has a header and no row"),
         (["fuse", "one.run", "-o", "out.run"], 2, "two runs or more"),
         (["fuse", "one.run", "two.run", "--weights", "1,x"], 2, "weights must be numbers"),
         (["fuse", "one.run", "two.run", "--weights", "1"], 2, "weights holds 1"),
@@ -353,6 +354,7 @@ def test_what_is_refused(run, folder, arguments, code, words):
     (folder / "strange.run").write_text(RUN.replace("t1", "7").replace("t2", "8"))
     (folder / "three").write_text("t1 a 1\n")
     (folder / "zero.csv").write_text("query,item,rank\nt1,a,0\n")
+    (folder / "header.csv").write_text("query,item,score\n")
     (folder / "latin.run").write_bytes("t1 Q0 é 1 2.5 one\n".encode("latin-1"))
     (folder / "cut.run.gz").write_bytes(gzip.compress(RUN.encode())[:-9])
     pl.DataFrame({"query": [1], "item": [2], "score": [1.0]}).write_parquet("numbers.parquet")
@@ -382,6 +384,7 @@ def test_a_file_that_may_not_be_read_is_bad_data(run, folder):
         ("k=None for the whole list", "k=None for the whole list"),
         ("measure 'AP(judged_only=True)': depth=1", "measure 'AP(judged_only=True)': --depth 1"),
         ("runs/depth=3/a.run is empty", "runs/depth=3/a.run is empty"),
+        ('a is empty; if that is meant, say what it is, as by format="trec"', "a is empty"),
     ],
 )
 def test_the_way_out_is_spelled_as_in_the_shell(python, shell):

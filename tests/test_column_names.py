@@ -184,5 +184,5 @@ def test_what_orders_a_ranking_is_no_key_and_no_attribute(judged):
     for argument in ("keys", "attributes"):
         with pytest.raises(ValueError, match=f"{argument} names 'score', which has a part in the ranking"):
             rank.judge(run, qrels, **{argument: ["score"]})
-    with pytest.raises(ValueError, match="by='AP' is what a column of the result is called"):
+    with pytest.raises(ValueError, match="measures='AP' is what a column of the result is called"):
         rank.evaluate(judged.with_columns(AP=1), "AP", by=["AP"])

@@ -197,6 +197,12 @@ def test_a_measure_may_rank_among_the_judged_for_itself():
         (lambda: rank.evaluate(RUN, "hits_at_10", qrels=QRELS), ValueError, "one row a query"),
         (lambda: rank.to_sql("rbp.80-l2", convention="ranx"), ValueError, "-l has no meaning"),
         (lambda: rank.evaluate(RUN, ["AP", "AP"], qrels=QRELS), ValueError, "twice"),
+        (lambda: rank.evaluate(RUN, rank.ndcg, qrels=QRELS), TypeError, "names or expressions"),
+        (lambda: rank.evaluate(RUN, [None], qrels=QRELS), TypeError, "names or expressions.*None"),
+        (lambda: rank.evaluate(RUN, "AP", qrels=QRELS, by="day"), TypeError, r"by=\['day'\]"),
+        (lambda: rank.evaluate(RUN, "AP", qrels=QRELS, keys=["item"]), ValueError, "keys names 'item'"),
+        (lambda: rank.judge(RUN, QRELS, attributes=["rank"]), ValueError, "attributes names 'rank'"),
+        (lambda: rank.judge(RUN, QRELS, keys=["a", "a"]), ValueError, "keys names 'a' twice"),
         (lambda: rank.evaluate(rank.judge(RUN, QRELS), "AP", ties="best"), ValueError, "give qrels"),
         (lambda: rank.evaluate(QRELS, "AP", qrels=RUN), rank.DataError, "swapped"),
         (lambda: rank.evaluate(RUN, "AP", qrels=QRELS, keys=["sistem"]), rank.DataError, "sistem"),
@@ -207,6 +213,34 @@ def test_a_measure_may_rank_among_the_judged_for_itself():
 def test_what_is_refused_is_told(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize("table", ["run", "lazy", "judged"])
+@pytest.mark.parametrize("name", ["best", "grades", "_rank", "_grade", "total 1", "_rank_among_judged"])
+def test_columns_may_be_called_as_anything(table, name):
+    run = pl.DataFrame({"query": ["a", "a", "b"], "item": ["x", "y", "x"], "score": [2.0, 1.0, 1.0]})
+    run = run.with_columns(day=pl.lit(1), place=pl.lit("here"))
+    qrels = pl.DataFrame({"query": ["a", "a", "b"], "item": ["y", "z", "x"], "relevance": [1, 2, 0]})
+    measures = ["nDCG@10", "AP", "R@10", "P", "judged_share", "RR(judged_only=True)"]
+    wanted = rank.evaluate(run, measures, qrels=qrels).select(measures)
+    for ours in ("query", "day", "place"):
+        new = {ours: name}
+        changed = run.rename(new), qrels.rename(new, strict=False)
+        named = {"query": new.get("query", "query"), "keys": [new.get("day", "day")]}
+        by = [new.get("place", "place")]
+        if table == "judged":
+            got = rank.evaluate(rank.judge(*changed, attributes=by, **named), measures, by=by, **named)
+        else:
+            frame = changed[0].lazy() if table == "lazy" else changed[0]
+            got = rank.evaluate(frame, measures, qrels=changed[1], attributes=by, by=by, **named)
+        assert got.lazy().collect().select(measures).equals(wanted)
+
+
+def test_a_measure_is_not_called_as_a_column_that_is_carried():
+    judged = rank.judge(RUN, QRELS).with_columns(AP=pl.lit("x"))
+    for carried in ({"by": ["AP"]}, {"keys": ["AP"]}):
+        with pytest.raises(ValueError, match="measures='AP'"):
+            rank.evaluate(judged, "AP", **carried)
 
 
 def test_an_ambiguous_name_is_decided_by_a_convention():

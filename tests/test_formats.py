@@ -1,8 +1,10 @@
 """Reading and writing of run and qrels files: the formats, their refusals, and the way there and back."""
 
 import base64
+import bz2
 import gzip
 import json
+import lzma
 import os
 import stat
 from pathlib import Path
@@ -273,7 +275,7 @@ def test_comments_are_skipped_when_asked_for_and_counted_as_lines(file):
 )
 def test_bytes_that_are_not_utf8_are_named(file, content):
     refused(read_run, file(content.encode("latin-1")), "line 3", "0xe9", "UTF-8")
-    refused(read_run, file(content.encode("utf-16")), "line 1", "UTF-8")
+    refused(read_run, file(content.encode("utf-16")), "UTF-16", "UTF-8")
 
 
 def test_a_long_line_is_shown_shortened(file):
@@ -288,6 +290,7 @@ def test_an_empty_file_is_refused_unless_its_format_is_said(file):
         table = read_run(file(text), format="trec").collect()
         assert table.schema == {"query": pl.String, "item": pl.String, "score": pl.Float64, "rank": pl.Int64}
         assert table.is_empty()
+        assert read_run(file(text), format="jsonl").collect().equals(table)
         assert read_qrels(file(text), format="trec").collect().schema["relevance"] == pl.Int64
 
 
@@ -331,6 +334,9 @@ def test_parquet_is_told_by_content_and_stays_lazy(tmp_path):
     table.write_parquet(tmp_path / "run-2.parquet")
     table.write_parquet(tmp_path / "run-1.parquet")
     assert len(rows(read_run(tmp_path / "run-*.parquet"))) == 4
+    for name in ("run-*.parquet", "run-[1].parquet"):
+        table.write_parquet(tmp_path / name)
+        assert len(rows(read_run(tmp_path / name))) == 2
 
 
 def test_parquet_refusals(tmp_path, file):
@@ -355,6 +361,29 @@ def test_gzip_that_is_cut_short_or_spoilt_is_refused(file):
     for spoilt in (packed[:-9], packed + b"more", packed[:20] + b"\xff\xff\xff" + packed[23:]):
         refused(read_run, file(spoilt), "gzip")
     assert decode("", packed + bytes(512), comments=False).data.count(b"\n") == 100
+
+
+@pytest.mark.parametrize(
+    ("start", "problem"),
+    [
+        (b"\x28\xb5\x2f\xfd\x04", "packed by zstd: unpack it"),
+        (bz2.compress(b"q Q0 d 1 2 t"), "packed by bzip2: unpack it"),
+        (lzma.compress(b"q Q0 d 1 2 t"), "packed by xz: unpack it"),
+        (b"PK\x03\x04", "is a zip archive"),
+        (b"PAR1 and more PAR1", "is Parquet"),
+    ],
+)
+def test_what_is_no_text_is_told_by_its_first_bytes(file, start, problem):
+    refused(read_run, file(gzip.compress(start), "run.csv"), problem)
+
+
+@pytest.mark.parametrize("query", ["x^2", "x\x01", "BZh1", "x"])
+def test_text_that_begins_as_packed_data_does_is_text(file, query):
+    fields = ["query", "item", "score"]
+    assert rows(read_run(file(f"{query} Q0 d 1 2"))) == [(query, "d", 2.0, 1)]
+    assert rows(read_run(file(f"{query},d,2"), columns=fields)) == [(query, "d", 2.0)]
+    assert rows(read_run(file(f"{query}\td d\t2"), columns=fields)) == [(query, "d d", 2.0)]
+    assert rows(read_run(file(f"{query},query,item,score\n1,q,d,2"))) == [("q", "d", 2.0, 1)]
 
 
 def test_swapped_files_are_told(file):

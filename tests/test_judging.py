@@ -310,6 +310,33 @@ def test_qrels_without_relevance_grade_one_and_null_is_unjudged(engine):
     assert dict(engine(run, null).select("item", "relevance").rows()) == {"a": None, "b": None}
 
 
+@pytest.mark.parametrize(
+    ("dtype", "low", "high"),
+    [(pl.Int64, 2**53, 2**53 + 1), (pl.Int64, -(2**63), 1 - 2**63), (pl.UInt64, 2**64 - 2, 2**64 - 1)],
+)
+@pytest.mark.parametrize("ties", ["item-descending", "item-ascending", "worst"])
+def test_whole_scores_count_to_the_last_digit(engine, dtype, low, high, ties):
+    scores = pl.Series([high, low, None] if ties == "item-descending" else [low, high, None], dtype=dtype)
+    run = pl.DataFrame({"query": "q", "item": ["a", "b", "c"], "score": scores})
+    qrels = pl.DataFrame({"query": ["q"], "item": ["a"], "relevance": [1]})
+    for descending in (True, False):
+        options = {"descending": descending, "ties": ties}
+        place = 1 if (scores[0] == high) == descending else 2
+        judged = engine(run, qrels, **options)
+        assert dict(judged.select("item", "rank").rows()) == {"a": place, "b": 3 - place, "c": 3}
+        assert evaluate(run, "RR", qrels=qrels, **options)["RR"].to_list() == [1 / place]
+        if ties != "worst":
+            assert ask("evaluate_run", run, qrels, **options)["reciprocal_rank"].to_list() == [1 / place]
+
+
+def test_bytes_that_are_no_text_are_ordered_as_bytes(engine):
+    run = pl.DataFrame({"query": "q", "item": [b"\xfe", b"\xff"], "score": [1, 1]})
+    qrels = pl.DataFrame({"query": ["q"], "item": [b"\xff"]})
+    judged = engine(run, qrels, ties="item-text-descending")
+    assert dict(judged.select("item", "rank").rows()) == {b"\xff": 1, b"\xfe": 2}
+    assert evaluate(run, "RR", qrels=qrels, ties="item-text-descending")["RR"].to_list() == [1.0]
+
+
 @pytest.mark.parametrize("column", ["score", "rank"])
 def test_an_order_that_is_no_number_is_refused(engine, column):
     run = pl.DataFrame({"query": ["q", "q"], "item": ["a", "b"], column: ["1", "10"]})

@@ -147,6 +147,8 @@ def test_bare_items():
 
 
 def test_no_row_leaves_the_kind_of_ids_open():
+    wide = from_dict({1: {2**64 - 1: 1, 7: 2}})
+    assert (wide.schema["item"], wide["item"].to_list()) == (pl.UInt64, [2**64 - 1, 7])
     for empty in ({}, {"q": {}}, {"q": []}):
         assert from_dict(empty).is_empty()
         assert from_dict(empty).schema["item"] == pl.Null
@@ -168,6 +170,8 @@ def test_no_row_leaves_the_kind_of_ids_open():
         ({"system": {"q": {"a": 1.0}}}, "score", "query 'system', item 'q' has {'a': 1.0}"),
         ({"q": {"a": 1.0}, "r": ["a"]}, "score", "the same for all"),
         ({"q": {"a", "b"}}, "score", "a set, which has no order"),
+        ({"q": {2**64: 1.0}}, "score", "item ids must fit in 64 bits, but there is 18446744073709551616"),
+        ({"q": {-1: 1.0, 2**63: 1.0}}, "score", "item ids must fit in 64 bits"),
         ({"q": "abc"}, "score", "query 'q' has 'abc'"),
         ({"q": 1.0}, "score", "query 'q' has 1.0"),
     ],

@@ -1,5 +1,6 @@
 """Cascade measures: the user reads down the list and stops somewhere."""
 
+from math import inf
 from typing import Literal
 
 import polars as pl
@@ -273,7 +274,8 @@ def err(
     """
     name = label("err", k=k, max_relevance=max_relevance)
     r, g = number(rank), number(relevance)
-    stops = (pl.lit(2.0).pow(g) - 1) / 2.0**max_relevance
+    # Beyond 1023 the scale is more than a float holds, and nothing satisfies.
+    stops = (pl.lit(2.0).pow(g) - 1) / (2.0**max_relevance if max_relevance < 1024 else inf)
     rows = relevant(g, 0) & returned(r, k)
     stop = stops.filter(rows).sort_by(r.filter(rows), g.filter(rows), descending=[False, True])
     place = r.filter(rows).sort()
