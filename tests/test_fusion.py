@@ -398,6 +398,14 @@ def test_a_repeated_item_counts_once_and_places_stay(connection):
         in_sql(connection, stacked(runs), duplicates="error")
 
 
+def test_repeated_items_of_many_lists(connection):
+    # In SQL lists 62 apart share a bit of what tells repeated items.
+    lists = {f"{number:03}": [("q", "x", 1.0), ("q", "y", 2.0)] for number in range(130)}
+    lists["000"] += [("q", "x", 3.0)]
+    lists["124"] += [("q", "y", 0.5), ("q", "z", 0.5)]
+    both_engines(connection, {name: run(*rows) for name, rows in lists.items()})
+
+
 def test_equal_scores_stand_as_items_first_come(connection):
     runs = {"a": one_query(("x", 2.0), ("y", 1.0)), "b": one_query(("z", 2.0), ("y", 1.0))}
     assert fuse(runs)["item"].to_list() == ["y", "x", "z"]
