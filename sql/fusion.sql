@@ -139,15 +139,17 @@ WITH
     _rank_rows AS (
         SELECT
             system,
-            query,
-            item,
+            query AS query_id,
+            item AS item_id,
             CASE WHEN NOT isnan(raw) THEN raw END AS raw,
-            CASE WHEN NOT isnan(given) THEN given - rank_base + 1 END AS given,
             coalesce(order_by = 'rank', NOT has_score) AS by_rank,
             CASE
-                WHEN typeof(item) LIKE 'ENUM%' OR (ties = 'item-text-descending' AND typeof(item) != 'BLOB')
-                    THEN item::varchar
-            END AS item_text
+                WHEN coalesce(order_by = 'rank', NOT has_score)
+                    THEN CASE WHEN NOT isnan(given) THEN rank_base - 1 - given END
+                WHEN isnan(raw) THEN NULL
+                WHEN descending AND coalesce(normalize, '') != 'min_max_inverted' THEN raw
+                ELSE -raw
+            END AS key
         FROM _rank_read
         WHERE CASE
             WHEN NOT CASE order_by
@@ -178,9 +180,11 @@ WITH
         SELECT
             system,
             -- By name: an enum would be ordered by its codes.
-            row_number() OVER (
-                ORDER BY CASE WHEN typeof(system) LIKE 'ENUM%' THEN system::varchar END, system
-            ) - 1 AS list,
+            (
+                row_number() OVER (
+                    ORDER BY CASE WHEN typeof(system) LIKE 'ENUM%' THEN system::varchar END, system
+                ) - 1
+            )::integer AS list,
             CASE
                 WHEN coalesce(cardinality(weights::map(varchar, double)), 0) = 0 THEN 1.0::double
                 ELSE (weights::map(varchar, double))[system::varchar]
@@ -189,30 +193,7 @@ WITH
     ),
 
     _rank_lists AS (
-        SELECT
-            system,
-            list,
-            weight,
-            -- A system that weights names counts though it returned nothing at all.
-            CASE
-                WHEN coalesce(cardinality(weights::map(varchar, double)), 0) = 0 THEN count(*) OVER ()
-                ELSE len([w FOR w IN map_values(weights::map(varchar, double)) IF w > 0])
-            END AS systems,
-            CASE
-                WHEN coalesce(cardinality(weights::map(varchar, double)), 0) = 0 THEN count(*) OVER ()
-                ELSE list_sum(list_sort(map_values(weights::map(varchar, double))))
-            END AS total_weight,
-            -- A power of two above the sum of the weights, for exact sums; NULL if some terms are too small for them.
-            CASE
-                WHEN method NOT IN ('rrf', 'isr', 'log_isr', 'logn_isr') OR k::double > 2.0::double ** 30 THEN NULL
-                WHEN coalesce(cardinality(weights::map(varchar, double)), 0) = 0 THEN 1.0::double
-                WHEN
-                    list_min([w FOR w IN map_values(weights::map(varchar, double)) IF w > 0])
-                    < 2.0::double ** (-30) * list_sum(map_values(weights::map(varchar, double)))
-                    OR NOT list_sum(map_values(weights::map(varchar, double))) BETWEEN 1e-200::double AND 1e200::double
-                    THEN NULL
-                ELSE 2.0::double ** floor(log2(greatest(list_sum(map_values(weights::map(varchar, double))), 0.5)) + 1)
-            END AS unit
+        SELECT system, list, weight
         FROM _rank_systems
         WHERE CASE
             WHEN weight IS NULL
@@ -227,72 +208,123 @@ WITH
         END
     ),
 
+    _rank_whole AS (
+        SELECT
+            -- A system that weights names counts though it returned nothing at all.
+            CASE
+                WHEN coalesce(cardinality(weights::map(varchar, double)), 0) = 0 THEN count(*)
+                ELSE len([w FOR w IN map_values(weights::map(varchar, double)) IF w > 0])
+            END AS systems,
+            CASE
+                WHEN coalesce(cardinality(weights::map(varchar, double)), 0) = 0 THEN count(*)
+                ELSE list_sum(list_sort(map_values(weights::map(varchar, double))))
+            END AS total_weight,
+            -- A power of two above the sum of the weights.
+            CASE
+                WHEN coalesce(cardinality(weights::map(varchar, double)), 0) = 0 THEN 1.0::double
+                ELSE 2.0::double ** floor(log2(greatest(list_sum(map_values(weights::map(varchar, double))), 0.5)) + 1)
+            END AS unit
+        FROM _rank_lists
+    ),
+
+    -- Queries and items are carried, sorted and grouped by their numbers; those of items are the order of ties.
+    _rank_queries AS (
+        SELECT query_id, row_number() OVER (ORDER BY query_id ASC)::uinteger AS query
+        FROM (SELECT DISTINCT query_id FROM _rank_rows)
+    ),
+
+    _rank_names AS (
+        SELECT
+            item_id,
+            row_number() OVER (
+                ORDER BY
+                    CASE WHEN ties = 'item-ascending' THEN item_text END ASC,
+                    CASE WHEN ties != 'item-ascending' THEN item_text END DESC,
+                    CASE WHEN ties = 'item-ascending' THEN item_id END ASC,
+                    CASE WHEN ties != 'item-ascending' THEN item_id END DESC
+            )::uinteger AS item
+        FROM (
+            SELECT DISTINCT
+                item_id,
+                CASE
+                    WHEN
+                        typeof(item_id) LIKE 'ENUM%'
+                        OR (ties = 'item-text-descending' AND typeof(item_id) != 'BLOB')
+                        THEN item_id::varchar
+                END AS item_text
+            FROM _rank_rows
+        )
+    ),
+
+    -- A window of the whole query leaves its rows together, so that they are grouped at half the cost.
     _rank_placed AS (
         SELECT
             list,
             query,
             item,
             raw,
-            CASE WHEN by_rank THEN given END AS given,
-            by_rank,
-            row_number() OVER (
-                PARTITION BY list, query
-                ORDER BY
-                    CASE
-                        WHEN by_rank THEN -given
-                        WHEN descending AND coalesce(normalize, '') != 'min_max_inverted' THEN raw
-                        ELSE -raw
-                    END DESC NULLS LAST,
-                    CASE WHEN ties = 'item-ascending' THEN item_text END,
-                    CASE WHEN ties != 'item-ascending' THEN item_text END DESC,
-                    CASE WHEN ties = 'item-ascending' THEN item END,
-                    CASE WHEN ties != 'item-ascending' THEN item END DESC
-            ) AS place,
-            count(*) OVER (PARTITION BY list, query) AS length
-        FROM _rank_rows
-        INNER JOIN _rank_lists USING (system)
+            length,
+            place,
+            CASE WHEN by_rank THEN -key ELSE place END AS rank
+        FROM (
+            SELECT
+                *,
+                row_number() OVER (PARTITION BY query ORDER BY list, key DESC NULLS LAST, item)
+                - rank() OVER lists + 1 AS place,
+                count(*) OVER (lists RANGE BETWEEN CURRENT ROW AND CURRENT ROW) AS length
+            FROM _rank_rows
+            LEFT JOIN _rank_lists USING (system)
+            LEFT JOIN _rank_queries USING (query_id)
+            LEFT JOIN _rank_names USING (item_id)
+            WINDOW lists AS (PARTITION BY query ORDER BY list)
+        )
+    ),
+
+    -- Items that may be twice in one list: lists that share a bit are told apart where copies are put together.
+    _rank_twice AS (
+        SELECT query, item
+        FROM _rank_placed
+        GROUP BY query, item
+        HAVING bit_count(bit_or(1::bigint << (list % 62))) < count(*)
     ),
 
     -- An item counts at its best place; arg_min_null, since arg_min would pass over a copy without a score.
     _rank_best AS (
-        SELECT
-            list,
-            query,
-            item,
-            min(place) AS place,
-            arg_min_null(raw, place) AS raw,
-            CASE WHEN any_value(by_rank) THEN min(given) ELSE min(place)::double END AS rank,
-            any_value(length) AS length,
-            count(*) AS copies
-        FROM _rank_placed
-        GROUP BY list, query, item
-    ),
-
-    _rank_one AS (
-        SELECT
-            list,
-            query,
-            item,
-            place,
-            raw,
-            rank,
-            length,
-            weight,
-            systems,
-            total_weight,
-            unit,
-            system
-        FROM _rank_best
+        SELECT * FROM _rank_placed ANTI JOIN _rank_twice USING (query, item)
+        UNION ALL BY NAME
+        SELECT list, query, item, raw, length, place, rank
+        FROM (
+            SELECT
+                list,
+                query,
+                item,
+                arg_min_null(raw, place) AS raw,
+                any_value(length) AS length,
+                min(place) AS place,
+                min(rank) AS rank,
+                count(*) AS copies
+            FROM _rank_placed
+            SEMI JOIN _rank_twice USING (query, item)
+            GROUP BY list, query, item
+        )
         INNER JOIN _rank_lists USING (list)
-        CROSS JOIN _rank_options
+        INNER JOIN _rank_queries USING (query)
+        INNER JOIN _rank_names USING (item)
         WHERE CASE
             WHEN duplicates = 'error' AND copies > 1
                 THEN error(
-                    'item ' || item::varchar || ' of query ' || query::varchar || ' is twice in ' || system::varchar
-                    || '; duplicates := ''first'' counts the best-ranked copy'
+                    'item ' || item_id::varchar || ' of query ' || query_id::varchar || ' is twice in '
+                    || system::varchar || '; duplicates := ''first'' counts the best-ranked copy'
                 )
             ELSE TRUE
         END
+    ),
+
+    _rank_one AS (
+        SELECT list, query, item, place, raw, rank, length, weight, system
+        FROM _rank_best
+        INNER JOIN _rank_lists USING (list)
+        CROSS JOIN _rank_options
     ),
 
     -- A row for each item that a list lacks though it answered the query, where a method looks at those.
@@ -303,8 +335,7 @@ WITH
     ),
 
     _rank_answers AS (
-        SELECT list, query, any_value(length) AS length, any_value(weight) AS weight, any_value(systems) AS systems,
-            any_value(total_weight) AS total_weight, any_value(unit) AS unit, any_value(system) AS system
+        SELECT list, query, any_value(length) AS length, any_value(weight) AS weight, any_value(system) AS system
         FROM _rank_one
         WHERE weight > 0
         GROUP BY list, query
@@ -321,6 +352,7 @@ WITH
         ANTI JOIN _rank_one
             ON _rank_items.query = _rank_one.query AND _rank_items.item = _rank_one.item
             AND _rank_answers.list = _rank_one.list
+        WHERE method IN ('borda', 'weighted_borda', 'condorcet', 'copeland', 'bayesfuse') OR normalize = 'borda'
     ),
 
     -- Infinite scores count as the list's largest or smallest finite one, so that they can't make the others NaN.
@@ -344,7 +376,7 @@ WITH
                     THEN CASE
                         WHEN score IS NULL THEN NULL
                         WHEN low IS NULL OR low = high THEN 0.5
-                        ELSE ((share - avg(share) OVER list_of) / stddev_samp(share) OVER list_of + 3) / 6
+                        ELSE ((share - avg(share) OVER in_order) / stddev_samp(share) OVER in_order + 3) / 6
                     END
                 WHEN method = 'relative_score'
                     THEN CASE
@@ -363,21 +395,24 @@ WITH
                 WHEN normalize = 'min_max' THEN (score - low) / (high - low)
                 WHEN normalize = 'min_max_inverted' THEN (high - score) / (high - low)
                 WHEN normalize = 'sum'
-                    THEN (score - low) / sum(score - low) OVER list_of
+                    THEN (score - low) / sum(score - low) OVER in_order
                 WHEN normalize = 'zscore'
-                    THEN (share - avg(share) OVER list_of) / CASE ddof
-                        WHEN 1 THEN stddev_samp(share) OVER list_of ELSE stddev_pop(share) OVER list_of
+                    THEN (share - avg(share) OVER in_order) / CASE ddof
+                        WHEN 1 THEN stddev_samp(share) OVER in_order ELSE stddev_pop(share) OVER in_order
                     END
                 WHEN normalize = 'quantile'
                     -- Scores below, and half of those that are equal: the mean of the tied places.
                     THEN (
                         (rank() OVER (PARTITION BY list, query ORDER BY score NULLS LAST) - 1)
                         + (count(*) OVER (PARTITION BY list, query, score) - 1) / 2.0::double
-                    ) / (count(score) OVER list_of - 1)
+                    ) / (count(score) OVER (PARTITION BY list, query) - 1)
             END AS value
         -- Squares of very small or large scores are 0 or infinite, those of the share are not.
         FROM (SELECT *, CASE WHEN high > low THEN (score - low) / (high - low) END AS share FROM _rank_clipped)
-        WINDOW list_of AS (PARTITION BY list, query)
+        -- Lists of the same scores must get the same to the last bit, or items that tie would not.
+        WINDOW in_order AS (
+            PARTITION BY list, query ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+        )
     ),
 
     _rank_fitted AS (
@@ -542,9 +577,6 @@ WITH
             rank,
             raw,
             weight,
-            systems,
-            total_weight,
-            unit,
             -- Where an item first comes: list by list, place by place.
             list * 4294967296 + place AS first,
             decided,
@@ -581,14 +613,17 @@ WITH
             item,
             min(first) AS first,
             count(term) AS returned,
-            sum((term * (2.0::double ** 100 / unit))::hugeint)::double * (any_value(unit) * 2.0::double ** (-100)) AS exact,
+            sum(
+                CASE
+                    WHEN method IN ('rrf', 'isr', 'log_isr', 'logn_isr') THEN (term * (2.0::double ** 100 / unit))::hugeint
+                END
+            )::double AS exact,
             coalesce(list_sort(list(term) FILTER (term IS NOT NULL)), []) AS terms,
             list_sum(list_sort(list(weight) FILTER (term IS NOT NULL))) AS weight,
-            any_value(systems) AS systems,
-            any_value(total_weight) AS total_weight,
             any_value(decided) AS decided,
             list({'system': system, 'rank': rank, 'score': raw, 'term': term} ORDER BY list) AS parts
         FROM _rank_terms
+        CROSS JOIN _rank_whole
         GROUP BY query, item
     ),
 
@@ -614,6 +649,7 @@ WITH
                 WHEN 'comb_med' THEN [terms[(returned + 1) // 2], terms[returned // 2 + 1]]
             END AS chosen
         FROM _rank_summed
+        CROSS JOIN _rank_whole
     ),
 
     _rank_fused AS (
@@ -632,11 +668,25 @@ WITH
                 coalesce(
                     CASE
                         WHEN method IN ('condorcet', 'copeland') THEN decided
+                        -- Weights and k that are alike enough for exact sums to keep the digits of all terms.
+                        WHEN
+                            method IN ('rrf', 'isr', 'log_isr', 'logn_isr')
+                            AND k::double <= 2.0::double ** 30
+                            AND (
+                                coalesce(cardinality(weights::map(varchar, double)), 0) = 0
+                                OR (
+                                    list_min([w FOR w IN map_values(weights::map(varchar, double)) IF w > 0])
+                                    >= 2.0::double ** (-30) * list_sum(map_values(weights::map(varchar, double)))
+                                    AND list_sum(map_values(weights::map(varchar, double)))
+                                    BETWEEN 1e-200::double AND 1e200::double
+                                )
+                            )
+                            THEN exact * (unit * 2.0::double ** (-100)) * factor
                         WHEN returned = 0 THEN 0
                         -- ranx starts its maximum at -1e9.
                         WHEN method = 'comb_max' THEN greatest(chosen[1], -1e9::double)
                         WHEN method IN ('comb_min', 'comb_med') THEN list_sum(chosen) / len(chosen)
-                        ELSE coalesce(exact, list_sum(terms)) * factor
+                        ELSE list_sum(terms) * factor
                     END, 0
                 )::double AS total
             FROM _rank_factors
@@ -669,9 +719,14 @@ WITH
         FROM _rank_fused
     )
 
-SELECT COLUMNS([c FOR c IN (*) IF explain OR c != 'explain'])
+SELECT
+    query_id AS query,
+    item_id AS item,
+    COLUMNS([c FOR c IN (_rank_final.*) IF c NOT IN ('query', 'item') AND (explain OR c != 'explain')])
 FROM _rank_final
-ORDER BY query, rank;
+INNER JOIN _rank_queries USING (query)
+INNER JOIN _rank_names USING (item)
+ORDER BY _rank_final.query, rank;
 
 -- Each method by its name. rank.rrf is a table after FROM, and a value elsewhere.
 

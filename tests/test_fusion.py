@@ -251,7 +251,7 @@ def test_rows_that_stand_apart_give_what_rows_together_give():
 @pytest.mark.parametrize(
     ("method", "normalize"), [("comb_sum", "zscore"), ("comb_mnz", "sum"), ("dbsf", None)]
 )
-def test_items_that_change_places_tie(method, normalize, seed):
+def test_items_that_change_places_tie(connection, method, normalize, seed):
     """Lists of the same scores have the same mean to the last bit, whatever their items."""
     draw = random.Random(seed)
     scores = [round(draw.gauss(0, 1), 3) for _ in range(7)]
@@ -260,6 +260,7 @@ def test_items_that_change_places_tie(method, normalize, seed):
     for fused in (
         fuse(runs, method, normalize=normalize),
         fuse(stacked(runs).lazy(), method, normalize=normalize).collect(),
+        in_sql(connection, stacked(runs), method, normalize=normalize),
     ):
         found = dict(fused.select("item", "score").rows())
         assert found["a"] == found["b"]
@@ -425,6 +426,14 @@ def test_a_repeated_item_counts_once_and_places_stay(connection):
         fuse({"x": runs["x"].lazy()}, duplicates="error").collect()
     with pytest.raises(duckdb.Error, match="item a of query q is twice in x"):
         in_sql(connection, stacked(runs), duplicates="error")
+
+
+def test_repeated_items_of_many_lists(connection):
+    # In SQL lists 62 apart share a bit of what tells repeated items.
+    lists = {f"{number:03}": [("q", "x", 1.0), ("q", "y", 2.0)] for number in range(130)}
+    lists["000"] += [("q", "x", 3.0)]
+    lists["124"] += [("q", "y", 0.5), ("q", "z", 0.5)]
+    both_engines(connection, {name: run(*rows) for name, rows in lists.items()})
 
 
 def test_equal_scores_stand_as_items_first_come(connection):
