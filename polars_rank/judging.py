@@ -287,7 +287,7 @@ def pieces(
         orders = [name for name in (options.score, options.rank) if name in run_rows.collect_schema()]
         run_rows = run_rows.select(*place, *orders)
     in_order = isinstance(run, pl.DataFrame) and narrow and not keys and run[options.query].is_sorted()
-    ranked = _ranked(run_rows, grades, ranking, options, in_order=in_order)
+    ranked = _ranked(run_rows, grades, ranking, options, eager=eager, in_order=in_order)
     if eager and not narrow:
         # Used twice; a lazy plan leaves that to the engine.
         ranked = ranked.collect().lazy()
@@ -338,6 +338,7 @@ def _ranked(
     ranking: Sequence[str],
     options: Judging,
     *,
+    eager: bool,
     in_order: bool,
 ) -> pl.LazyFrame:
     """Give each row of the run its rank, over all rows first; then cut at the depth and keep best copies."""
@@ -360,10 +361,12 @@ def _ranked(
         rest = whole_rest(
             score, schema[options.score], descending=options.descending, score_dtype=options.score_dtype
         )
+        if rest is not None and eager:
+            ends = run_rows.select(score.min().alias("low"), score.max().alias("high")).collect().row(0)
+            rest = rest if any(abs(end or 0) > 2**53 for end in ends) else None
         grade = pl.col(options.relevance) if by_grade else None
         position = ordinal(key, pl.col(options.item), ties, grade, rest)
-        wide = in_order and rest is not None and run_rows.select((rest != 0).any()).collect().item()
-        if in_order and not by_grade and not wide:
+        if in_order and not by_grade and rest is None:
             nulls = run_rows.select(key.is_null().any()).collect().item()
             names = {"query": options.query, "item": options.item, "rank": options.rank}
             ranked = in_order_of_queries(run_rows, key, **names, ties=ties, nulls=nulls)
