@@ -27,7 +27,7 @@ from polars_rank.notes import (
 )
 from polars_rank.pairing import Missing
 from polars_rank.printing import TextFormat
-from polars_rank.ranking import OrderBy, Ties
+from polars_rank.ranking import ItemTies, OrderBy
 from polars_rank.run_files import loaded, read_runs
 from polars_rank.shell_arguments import (
     JUDGING,
@@ -143,7 +143,7 @@ def fuse(
     normalize: str | None = None,
     order_by: OrderBy | None = None,
     distances: Switch = False,
-    ties: Ties = "item-descending",
+    ties: ItemTies = "item-descending",
     rank_base: Literal[0, 1] = 1,
     duplicates: Literal["first", "error"] = "first",
     format: Format | None = None,  # noqa: A002 - no other word is as plain

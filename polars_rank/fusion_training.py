@@ -11,7 +11,7 @@ from polars_rank.judging import Judging, judged_table
 from polars_rank.measures.binary import average_precision
 from polars_rank.places import in_lists, placed, query_ids, sorted_sum
 from polars_rank.ranked_lists import Columns, Duplicates, Ordering, all_eager, gather, require_number
-from polars_rank.ranking import OrderBy, Ties
+from polars_rank.ranking import ItemTies, OrderBy
 from polars_rank.tables import Frame, as_lazy
 
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
@@ -38,7 +38,7 @@ def fit_fusion(
     min_relevance: float = 1,
     order_by: OrderBy | None = None,
     descending: bool = True,
-    ties: Ties = "item-descending",
+    ties: ItemTies = "item-descending",
     rank_base: int = 1,
     duplicates: Duplicates = "first",
     systems: Sequence[str] | None = None,

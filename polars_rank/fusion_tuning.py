@@ -23,7 +23,7 @@ from polars_rank.ranked_lists import (
     require_number,
     resolve_weights,
 )
-from polars_rank.ranking import OrderBy, Ties
+from polars_rank.ranking import ItemTies, OrderBy
 from polars_rank.tables import Frame, as_lazy
 
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
@@ -44,7 +44,7 @@ def tune_fusion(
     seed: int = 0,
     order_by: OrderBy | None = None,
     descending: bool = True,
-    ties: Ties = "item-descending",
+    ties: ItemTies = "item-descending",
     rank_base: int = 1,
     duplicates: Duplicates = "first",
     systems: Sequence[str] | None = None,

@@ -73,7 +73,11 @@ class Judging:
                 f"depth must be a whole number of at least 1, got {self.depth!r}; "
                 "use depth=None for whole rankings"
             )
-        roles = {self.query, self.item, self.score, self.rank, self.relevance}
+        columns = [self.query, self.item, self.rank, self.relevance]
+        for name in columns:
+            if columns.count(name) > 1:
+                raise ValueError(f"query, item, rank and relevance must be four columns, got {name!r} twice")
+        roles = {*columns, self.score}
         for argument in ("keys", "attributes"):
             given = getattr(self, argument)
             names = [] if given is None or isinstance(given, pl.DataFrame | pl.LazyFrame) else given

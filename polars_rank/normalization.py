@@ -15,7 +15,7 @@ from polars_rank.ranked_lists import (
     gather,
     require_number,
 )
-from polars_rank.ranking import OrderBy, Ties
+from polars_rank.ranking import ItemTies, OrderBy
 from polars_rank.tables import refuse_names
 
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
@@ -41,7 +41,7 @@ def normalize_scores(
     ddof: int = 0,
     order_by: OrderBy | None = None,
     descending: bool = True,
-    ties: Ties = "item-descending",
+    ties: ItemTies = "item-descending",
     rank_base: int = 1,
     duplicates: Duplicates = "first",
     systems: Sequence[str] | None = None,

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum, isfinite
 from numbers import Real
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import polars as pl
 
 from polars_rank import refusals
 from polars_rank.errors import DataError, require_choice, require_columns
-from polars_rank.ranking import OrderBy, Ties, given_rank, score_key
+from polars_rank.ranking import ItemTies, OrderBy, given_rank, score_key
 from polars_rank.tables import Frame, as_lazy, refuse_names, unify_ids
 
 Runs = Frame | Mapping[str, Frame] | Sequence[Frame]
@@ -56,7 +56,7 @@ class Ordering:
 
     order_by: OrderBy | None = None
     descending: bool = True
-    ties: Ties = "item-descending"
+    ties: ItemTies = "item-descending"
     rank_base: int = 1
     duplicates: Duplicates = "first"
     needs_score: bool = False
@@ -64,7 +64,7 @@ class Ordering:
     def __post_init__(self) -> None:
         require_choice("order_by", self.order_by, (None, "score", "rank"))
         require_choice("descending", self.descending, (True, False))
-        require_choice("ties", self.ties, ("item-descending", "item-ascending", "item-text-descending"))
+        require_choice("ties", self.ties, get_args(ItemTies))
         require_choice("rank_base", self.rank_base, (1, 0))
         require_choice("duplicates", self.duplicates, ("first", "error"))
 
@@ -101,6 +101,8 @@ def gather(
 def _from_frames(
     frames: Mapping[str, Frame], weights: Weights | None, ordering: Ordering, columns: Columns
 ) -> Gathered:
+    if {type(name) for name in frames} not in ({str}, {int}):
+        raise TypeError(f"runs must be named by text, got the names {list(frames)}")
     resolved = resolve_weights(weights, list(frames))
     alone = all(isinstance(frame, pl.DataFrame) and frame.is_empty() for frame in frames.values())
     lazy = {

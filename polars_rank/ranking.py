@@ -6,7 +6,8 @@ import polars as pl
 
 from polars_rank.errors import DataError
 
-Ties = Literal["item-descending", "item-ascending", "item-text-descending", "best", "worst"]
+ItemTies = Literal["item-descending", "item-ascending", "item-text-descending"]
+Ties = Literal[ItemTies, "best", "worst"]
 OrderBy = Literal["score", "rank"]
 ScoreType = Literal["float64", "float32"]
 

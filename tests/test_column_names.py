@@ -186,3 +186,11 @@ def test_what_orders_a_ranking_is_no_key_and_no_attribute(judged):
             rank.judge(run, qrels, **{argument: ["score"]})
     with pytest.raises(ValueError, match="measures='AP' is what a column of the result is called"):
         rank.evaluate(judged.with_columns(AP=1), "AP", by=["AP"])
+
+
+@pytest.mark.parametrize("role", ["item", "rank", "relevance"])
+def test_a_column_has_one_part(judged, role):
+    run = judged.filter(pl.col("rank").is_not_null()).drop("rank", "relevance")
+    qrels = judged.select("query", "item", relevance=1).unique()
+    with pytest.raises(ValueError, match="must be four columns, got 'query' twice"):
+        rank.judge(run, qrels, **{role: "query"})

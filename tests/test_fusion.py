@@ -247,6 +247,12 @@ def test_rows_that_stand_apart_give_what_rows_together_give():
         assert_frame_equal(fuse(dict(sorted(apart.items()))), fuse(long))
 
 
+@pytest.mark.parametrize("names", [(1, "a"), (None, "a"), (("a", "b"), "c")])
+def test_names_of_two_kinds_are_refused(names):
+    with pytest.raises(TypeError, match="runs must be named by text, got the names"):
+        fuse(dict.fromkeys(names, one_query(("a", 1.0))))
+
+
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize(
     ("method", "normalize"), [("comb_sum", "zscore"), ("comb_mnz", "sum"), ("dbsf", None)]
