@@ -147,7 +147,7 @@ def by_item(part: Part, queries: pl.Series, ordering: Ordering) -> pl.LazyFrame:
     same = {name: pl.col(name) == pl.col(name).shift() for name in ("group", "query", "item", "at")}
     rows = rows.with_columns(
         collided=(same["group"] & ~(same["query"] & same["item"])).any(),
-        best=~(same["group"] & same["at"]).fill_null(value=False),
+        best=~(same["at"] & same["item"]).fill_null(value=False),
     )
     return _ranked(_told(rows, part.lists), part, queries, ordering)
 

@@ -278,6 +278,11 @@ def test_items_of_one_hash_are_told_apart(monkeypatch, hashes):
     expected = fuse(stacked(runs).lazy(), explain=True).collect()
     monkeypatch.setattr("polars_rank.fusion_parts.hashed", lambda: hashes)
     assert_frame_equal(fuse(runs, explain=True), expected)
+    assert_frame_equal(fuse(runs, explain=True, duplicates="error"), expected)
+    twice = {**runs, "z": one_query(("a", 3.0), ("b", 2.0), ("a", 1.0))}
+    assert_frame_equal(fuse(twice), fuse(stacked(twice).lazy()).collect())
+    with pytest.raises(DataError, match="item 'a' of query 'q' is twice in 'z'"):
+        fuse(twice, duplicates="error")
 
 
 @pytest.mark.parametrize("part", [1, 5, 2**40])
