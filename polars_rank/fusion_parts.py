@@ -130,18 +130,14 @@ def by_item(part: Part, queries: pl.Series, ordering: Ordering) -> pl.LazyFrame:
 
     Where `collided`, two items met in a group, and nothing that is made of it is right.
     """
-    # Sorting numbers takes half the time of grouping: the hash's upper bits, and the row in the lower.
-    low = 2 ** part.rows.height.bit_length() - 1
-    hashes, rest = pl.lit(2**64 - 1 - low, pl.UInt64), pl.lit(low, pl.UInt64)
-    packed = (hashed() & hashes) | pl.int_range(pl.len(), dtype=pl.UInt64)
     query = pl.lit(part.lists["query"]).gather("at").alias("query")
-    kept = ["query", "at", "place", *part.rows.columns]
+    # Sorted in half the time of grouping; by one processor, since parts are worked on side by side.
     rows = (
         _placed(part)
-        .with_columns(query)
-        .with_columns(packed=packed.sort())
-        .with_columns(first=(pl.col("packed") & rest).cast(pl.UInt32), packed=pl.col("packed") & hashes)
-        .select("first", pl.col(kept).gather("first"), group=pl.col("packed").rle_id())
+        .with_columns(query, first=pl.int_range(pl.len(), dtype=pl.UInt32))
+        .with_columns(hash=hashed())
+        .sort("hash", maintain_order=True, multithreaded=False)
+        .with_columns(group=pl.col("hash").rle_id())
         .with_columns(pl.col("group").set_sorted())
     )
     same = {name: pl.col(name) == pl.col(name).shift() for name in ("group", "query", "item", "at")}
