@@ -150,7 +150,8 @@ def by_item(part: Part, queries: pl.Series, ordering: Ordering) -> pl.LazyFrame:
 
 def hashed() -> pl.Expr:
     """Give one number an item of a query, which two of them may share."""
-    return pl.col("item").hash() ^ pl.col("query").hash()
+    # Of two seeds, or item 1 of query 2 would be item 2 of query 1.
+    return pl.col("item").hash(0) ^ pl.col("query").hash(1)
 
 
 def _placed(part: Part) -> pl.LazyFrame:

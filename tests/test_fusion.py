@@ -18,6 +18,7 @@ from polars.testing import assert_frame_equal
 from polars_rank.errors import DataError
 from polars_rank.fusion import FUSION_SETTINGS, fuse, rrf
 from polars_rank.fusion_methods import BY_RANK, BY_SCORE, METHODS
+from polars_rank.fusion_parts import hashed
 from polars_rank.fusion_training import TRAINED, fit_fusion
 from polars_rank.normalization import NORMALIZATIONS, normalize_scores
 from polars_rank.sql import install
@@ -283,6 +284,13 @@ def test_items_of_one_hash_are_told_apart(monkeypatch, hashes):
     assert_frame_equal(fuse(twice), fuse(stacked(twice).lazy()).collect())
     with pytest.raises(DataError, match="item 'a' of query 'q' is twice in 'z'"):
         fuse(twice, duplicates="error")
+
+
+def test_whole_ids_share_no_hash():
+    """Else each part would be fused twice: once by hash, and once more by query and item."""
+    numbers = pl.DataFrame({"query": range(100)}, schema={"query": pl.UInt32})
+    items = pl.DataFrame({"item": range(100)})
+    assert numbers.join(items, how="cross").select(hashed()).to_series().is_unique().all()
 
 
 @pytest.mark.parametrize("part", [1, 5, 2**40])
