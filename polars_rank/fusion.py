@@ -262,7 +262,11 @@ def fuse(
     scale = Scale(normalize, on_constant, ddof)
     gathered = gather(runs, weights=weights, systems=systems, ordering=ordering, columns=columns)
     wanted = ordering.needs_score or explain
-    parameters = parameters._replace(unit=unit_of([k], weights), some_weigh_0=0 in numbers(weights))
+    parameters = parameters._replace(
+        unit=unit_of([k], weights),
+        by_place=not gathered.by_rank,
+        some_weigh_0=0 in numbers(weights),
+    )
 
     def fuse_rows(rows: pl.LazyFrame, *, by_item: bool = False) -> pl.LazyFrame:
         options: dict[str, Any] = {"fitted": fitted, "reach": reach, "explain": explain, "by_item": by_item}
@@ -285,7 +289,8 @@ def _in_list_order(
 ) -> list[pl.DataFrame]:
     """Fuse part by part, grouping by query and item."""
     ids = pl.LazyFrame({"query": queries}).with_row_index("number")
-    return pl.collect_all([_finish(fuse_rows(in_list_order(part, queries, ordering)), ids) for part in parts])
+    rows = in_list_order(parts, queries, ordering)
+    return pl.collect_all([_finish(fuse_rows(part), ids) for part in rows])
 
 
 def _by_item(

@@ -49,6 +49,7 @@ class Parameters(NamedTuple):
     phi: float = 0.8
     weighting: str = "multiply"
     unit: float | None = 1.0
+    by_place: bool = False
     some_weigh_0: bool = True
 
 
@@ -150,6 +151,9 @@ def _term(method: str, parameters: Parameters) -> pl.Expr:
 # Methods whose terms are no larger than the weight, and fall no faster than the square of the rank.
 _OF_KNOWN_SIZE = ("rrf", "isr", "log_isr", "logn_isr")
 
+# Methods whose terms are no larger than the weight times the items of a query, where ranks are places.
+_BY_POINTS = ("borda", "weighted_borda")
+
 # ranx starts its maximum here. Scores get so low where "max" divides a list that has no positive one.
 _FLOOR = -1e9
 
@@ -184,7 +188,7 @@ def _total(
 ) -> pl.LazyFrame:
     """Make one row of each item of a query: its fused score, and where it came first."""
     summed = sorted_sum(_TERM)
-    if method in _OF_KNOWN_SIZE and parameters.unit:
+    if method in (*_OF_KNOWN_SIZE, *_BY_POINTS * parameters.by_place) and parameters.unit:
         # Summed as whole numbers: exact, in whatever order the rows came.
         one = 2.0**100 / parameters.unit
         rows = rows.with_columns(exact=(_TERM * one).cast(pl.Int128))

@@ -124,10 +124,13 @@ def tune_fusion(
         order_by, descending, ties, rank_base, duplicates, needs_score=not {*methods}.isdisjoint(BY_SCORE)
     )
     columns = Columns(query, item, score, rank, system)
-    lists = in_lists(gather(runs, systems=systems, ordering=ordering, columns=columns), ordering)
+    gathered = gather(runs, systems=systems, ordering=ordering, columns=columns)
+    lists = in_lists(gathered, ordering)
     if all_eager(runs):
         lists = lists.collect().lazy()
-    fused = _fuse_all(placed(lists, ordering), settings).join(query_ids(lists), on="number")
+    fused = _fuse_all(placed(lists, ordering), settings, by_place=not gathered.by_rank).join(
+        query_ids(lists), on="number"
+    )
     fused = fused.select("system", "query", "item", "rank")
     renamed = {query: "query", item: "item", relevance: "relevance"}
     have = as_lazy(qrels, "qrels").collect_schema().names()
@@ -224,7 +227,7 @@ def _settings(
     return pl.DataFrame(tried, schema=schema, orient="row").with_row_index("setting")
 
 
-def _fuse_all(rows: pl.LazyFrame, settings: pl.DataFrame) -> pl.LazyFrame:
+def _fuse_all(rows: pl.LazyFrame, settings: pl.DataFrame, *, by_place: bool) -> pl.LazyFrame:
     """Fuse by every setting: `system` (the setting's number), `number` of the query, `item`, `rank`."""
     weights = pl.col("weights")
     weighed = settings.with_columns(
@@ -240,7 +243,7 @@ def _fuse_all(rows: pl.LazyFrame, settings: pl.DataFrame) -> pl.LazyFrame:
             query=pl.col("setting").cast(pl.Int64) * 2**32 + pl.col("query"),
         )
         each = each.drop("setting", "weights", "counted", "total")
-        parameters = Parameters(k=pl.col("k"), unit=unit)
+        parameters = Parameters(k=pl.col("k"), unit=unit, by_place=by_place)
         plans.append(scored(each, str(method), parameters, Scale(cast("str | None", normalize))))
     known = pl.col("score").fill_nan(None)
     order = pl.struct(known.is_not_null().alias("known"), known, -pl.col("first"))
