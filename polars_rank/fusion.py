@@ -285,7 +285,8 @@ def _in_list_order(
 ) -> list[pl.DataFrame]:
     """Fuse part by part, grouping by query and item."""
     ids = pl.LazyFrame({"query": queries}).with_row_index("number")
-    return pl.collect_all([_finish(fuse_rows(in_list_order(part, queries, ordering)), ids) for part in parts])
+    # One after the other: a part of pairs of items is large, and the cost of all plans in one is quadratic.
+    return [_finish(fuse_rows(in_list_order(part, queries, ordering)), ids).collect() for part in parts]
 
 
 def _by_item(
