@@ -193,7 +193,8 @@ def fuse(
     rank_base
         0 for given ranks that count from 0.
     duplicates
-        ``"first"`` counts an item at its best rank, and the places of others stay; ``"error"``.
+        ``"first"`` counts an item at its best rank, of equal given ones with the highest score, and the
+        places of others stay; ``"error"``.
     systems
         Order, or names, of the lists.
     explain
