@@ -193,7 +193,8 @@ def fuse(
     rank_base
         0 for given ranks that count from 0.
     duplicates
-        ``"first"`` counts an item at its best rank, and the places of others stay; ``"error"``.
+        ``"first"`` counts an item at its best rank, of equal given ones with the highest score, and the
+        places of others stay; ``"error"``.
     systems
         Order, or names, of the lists.
     explain
@@ -290,7 +291,8 @@ def _in_list_order(
     """Fuse part by part, grouping by query and item."""
     ids = pl.LazyFrame({"query": queries}).with_row_index("number")
     rows = in_list_order(parts, queries, ordering)
-    return pl.collect_all([_finish(fuse_rows(part), ids) for part in rows])
+    # One after the other: a part of pairs of items is large, and the cost of all plans in one is quadratic.
+    return [_finish(fuse_rows(part), ids).collect() for part in rows]
 
 
 def _by_item(

@@ -31,8 +31,11 @@ def in_lists(gathered: Gathered, ordering: Ordering, *, scores: bool = True) -> 
 
 def best_first(kept: Sequence[str], ordering: Ordering, kind: pl.DataType, *, nulls: bool = True) -> pl.Expr:
     """Put the rows of a list in order; to look for `nulls` takes a third more time."""
-    down = [True, ordering.ties != "item-ascending"]
-    return pl.col(kept).sort_by(pl.col("key"), by_ties(ordering, kind), descending=down, nulls_last=nulls)
+    # Copies of an item that share a given rank may differ in score: the highest is first.
+    by_score = [pl.col("score")] * ({"score", "given"} <= {*kept})
+    by = [pl.col("key"), by_ties(ordering, kind), *by_score]
+    down = [True, ordering.ties != "item-ascending", *[True] * len(by_score)]
+    return pl.col(kept).sort_by(by, descending=down, nulls_last=nulls or bool(by_score))
 
 
 def by_ties(ordering: Ordering, kind: pl.DataType) -> pl.Expr:

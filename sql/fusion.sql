@@ -288,7 +288,8 @@ WITH
         HAVING bit_count(bit_or(1::bigint << (list % 62))) < count(*)
     ),
 
-    -- An item counts at its best place; arg_min_null, since arg_min would pass over a copy without a score.
+    -- An item counts at its best place, of copies at one given rank the highest score; arg_min_null, since arg_min
+    -- would pass over a copy without a score.
     _rank_best AS (
         SELECT * FROM _rank_placed ANTI JOIN _rank_twice USING (query, item)
         UNION ALL BY NAME
@@ -298,7 +299,7 @@ WITH
                 list,
                 query,
                 item,
-                arg_min_null(raw, place) AS raw,
+                arg_min_null(raw, row(rank, -raw)) AS raw,
                 any_value(length) AS length,
                 min(place) AS place,
                 min(rank) AS rank,

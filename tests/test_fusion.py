@@ -447,6 +447,25 @@ def test_a_repeated_item_counts_once_and_places_stay(connection):
         in_sql(connection, stacked(runs), duplicates="error")
 
 
+def test_copies_at_one_given_rank_count_by_their_highest_score(connection):
+    rows = [
+        ("q", "a", 1, 1.0),
+        ("q", "a", 1, 5.0),
+        ("q", "a", 1, None),
+        ("q", "b", None, 2.0),
+        ("q", "b", None, 3.0),
+    ]
+    for order in (rows, rows[::-1], rows[1:] + rows[:1]):
+        frame = run(*order, keys=("query", "item", "rank", "score"))
+        options = {"method": "comb_sum", "order_by": "rank"}
+        for fused in (
+            fuse({"s": frame}, **options),
+            fuse({"s": frame.lazy()}, **options).collect(),
+            in_sql(connection, stacked({"s": frame}), **options),
+        ):
+            assert scores(fused) == {"a": 5.0, "b": 3.0}
+
+
 def test_repeated_items_of_many_lists(connection):
     # In SQL lists 62 apart share a bit of what tells repeated items.
     lists = {f"{number:03}": [("q", "x", 1.0), ("q", "y", 2.0)] for number in range(130)}
