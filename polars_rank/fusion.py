@@ -157,9 +157,9 @@ def fuse(
     runs
         One table with a `system` column, a dict of a run a system, or a list of runs, which are then
         called "1", "2", … unless `systems` names them. Columns `query`, `item` (text, integers or
-        binary), `score` or `rank` (numbers). Equal fused scores stand in the order in which items first
-        come, list by list, place by place; the lists' order is the dict's or list's, else that of
-        `systems`, else of the keys of `weights`, else by name.
+        binary), `score` or `rank` (numbers, taken as Float64). Equal fused scores stand in the order in
+        which items first come, list by list, place by place; the lists' order is the dict's or list's,
+        else that of `systems`, else of the keys of `weights`, else by name.
     method
         One of the above. Those of the first five rows and condorcet, copeland go by ranks alone.
     k
