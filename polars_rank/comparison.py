@@ -24,7 +24,7 @@ from polars_rank.pairing import (
     paired,
     plan,
 )
-from polars_rank.tables import as_lazy, like, named_back
+from polars_rank.tables import as_lazy, like, named_back, refuse_names
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
@@ -207,8 +207,7 @@ def _check(options: Options) -> None:
     for correction in options.corrections:
         require_choice("corrections", correction, get_args(Correction))
     for argument, names in (("tests", options.tests), ("corrections", options.corrections)):
-        if len(set(names)) < len(names):
-            raise ValueError(f"{argument} names something twice; once will do: {names}")
+        refuse_names(argument, names, ())
     require_choice("alternative", options.alternative, get_args(Alternative))
     require_choice("interval", options.interval, get_args(Interval))
     require_choice("zero_method", options.zero_method, get_args(ZeroMethod))

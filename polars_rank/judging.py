@@ -30,7 +30,7 @@ from polars_rank.refusals import (
     refusing_repeats,
     require_number,
 )
-from polars_rank.tables import Frame, as_lazy, like, refuse_names, unify_ids
+from polars_rank.tables import Frame, as_lazy, like, refuse_names, require_different, unify_ids
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 Queries = Literal["qrels", "both", "run", "all"]
@@ -73,11 +73,9 @@ class Judging:
                 f"depth must be a whole number of at least 1, got {self.depth!r}; "
                 "use depth=None for whole rankings"
             )
-        columns = [self.query, self.item, self.rank, self.relevance]
-        for name in columns:
-            if columns.count(name) > 1:
-                raise ValueError(f"query, item, rank and relevance must be four columns, got {name!r} twice")
-        roles = {*columns, self.score}
+        columns = {name: getattr(self, name) for name in ("query", "item", "rank", "relevance")}
+        require_different(columns)
+        roles = {*columns.values(), self.score}
         for argument in ("keys", "attributes"):
             given = getattr(self, argument)
             names = [] if given is None or isinstance(given, pl.DataFrame | pl.LazyFrame) else given

@@ -293,7 +293,7 @@ def _matched(first: Frame, second: Frame, columns: _Columns) -> tuple[pl.LazyFra
     groups = as_list(by) if by is not None else ["query"] if all("query" in names for names in shared) else []
     require_choice("descending", descending, (True, False))
     refuse_names("item", [item], [rank])
-    refuse_names("by", list(named_apart(groups)), [item, rank])
+    refuse_names("by", groups, [item, rank])
     apart = named_apart([*groups, item])
     for table, frame in sides.items():
         schema = frame.collect_schema()

@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_rank.catalogue import parse
 from polars_rank.errors import DataError, nearest, needs, require_columns
-from polars_rank.tables import columns_apart, long, named_apart, own_name, unify_ids
+from polars_rank.tables import columns_apart, long, named_apart, own_name, require_different, unify_ids
 
 Missing = Literal["error", "zero", "drop"]
 Test = Literal["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey"]
@@ -143,8 +143,7 @@ def plan(
     groups = as_list(by)
     schema = per_query.collect_schema()
     require_columns(schema.names(), [query, system, *groups], "per_query")
-    if query == system:
-        raise ValueError(f"query and system must be two columns, got {query!r} for both")
+    require_different({"query": query, "system": system})
     reserved = {query, system, "measure", "system", "baseline"}
     for name in groups:
         if name in reserved:

@@ -11,7 +11,7 @@ import polars as pl
 from polars_rank import refusals
 from polars_rank.errors import DataError, require_choice, require_columns
 from polars_rank.ranking import ItemTies, OrderBy, given_rank, score_key
-from polars_rank.tables import Frame, as_lazy, refuse_names, unify_ids
+from polars_rank.tables import Frame, as_lazy, refuse_names, require_different, unify_ids
 
 Runs = Frame | Mapping[str, Frame] | Sequence[Frame]
 Weights = Mapping[str, float] | Sequence[float]
@@ -44,10 +44,7 @@ class Columns:
     system: str = "system"
 
     def __post_init__(self) -> None:
-        names = [self.query, self.item, self.score, self.rank]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"query, item, score and rank must be four columns, got {name!r} twice")
+        require_different({"query": self.query, "item": self.item, "score": self.score, "rank": self.rank})
 
 
 @dataclass(frozen=True)
@@ -78,8 +75,8 @@ def gather(
     columns: Columns,
 ) -> Gathered:
     """Lay the runs under each other."""
-    if systems is not None and (isinstance(systems, str) or len(set(systems)) != len(systems)):
-        raise ValueError(f"systems must be a list that names each system once, got {systems!r}")
+    if systems is not None:
+        refuse_names("systems", systems, ())
     if isinstance(runs, pl.DataFrame | pl.LazyFrame):
         return _from_long(runs, weights, systems, ordering, columns)
     if isinstance(runs, Mapping):

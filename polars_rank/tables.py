@@ -59,9 +59,7 @@ OURS = "polars_rank: "
 
 def named_apart(names: Sequence[str], argument: str = "by") -> dict[str, str]:
     """Give a user's columns names for the time that we work with them; a name given twice is refused."""
-    for name in names:
-        if list(names).count(name) > 1:
-            raise ValueError(f"{argument} names {name!r} twice; once will do")
+    refuse_names(argument, names, ())
     return {name: f"{_APART}{name}" for name in names}
 
 
@@ -99,14 +97,24 @@ def long(per_query: FrameT, measures: Sequence[str], index: Sequence[str], value
 
 
 def refuse_names(argument: str, names: Sequence[str], taken: Iterable[str]) -> None:
-    """Refuse columns that are named twice, or called as a column that a result has beside them."""
+    """Refuse names that are given twice, or that a column of the result beside them has."""
     if isinstance(names, str):
-        raise TypeError(f"{argument} must be a list of column names; write {argument}=[{names!r}]")
-    for place, name in enumerate(names):
-        if name in names[:place]:
+        raise TypeError(f"{argument} must be a list of names; write {argument}=[{names!r}]")
+    for name in names:
+        if list(names).count(name) > 1:
             raise ValueError(f"{argument} names {name!r} twice; once will do")
+    for name in names:
         if name in taken:
             raise ValueError(f"{argument}={name!r} is what a column of the result is called; rename it first")
+
+
+def require_different(columns: Mapping[str, str]) -> None:
+    """Refuse one column for two parts; `columns` maps each part to its column."""
+    names = list(columns.values())
+    for name in names:
+        if names.count(name) > 1:
+            *most, last = columns
+            raise ValueError(f"{', '.join(most)} and {last} must be different columns, got {name!r} twice")
 
 
 def unify_ids(frames: Mapping[str, pl.LazyFrame], columns: Sequence[str]) -> dict[str, pl.LazyFrame]:

@@ -192,5 +192,5 @@ def test_what_orders_a_ranking_is_no_key_and_no_attribute(judged):
 def test_a_column_has_one_part(judged, role):
     run = judged.filter(pl.col("rank").is_not_null()).drop("rank", "relevance")
     qrels = judged.select("query", "item", relevance=1).unique()
-    with pytest.raises(ValueError, match="must be four columns, got 'query' twice"):
+    with pytest.raises(ValueError, match="must be different columns, got 'query' twice"):
         rank.judge(run, qrels, **{role: "query"})
