@@ -6,7 +6,7 @@ import polars as pl
 
 from polars_rank.errors import DataError
 from polars_rank.ranked_lists import Gathered, Ordering
-from polars_rank.ranking import tie_rule
+from polars_rank.ranking import item_key, tie_rule
 
 LIST = ["list", "query"]
 
@@ -40,8 +40,7 @@ def best_first(kept: Sequence[str], ordering: Ordering, kind: pl.DataType, *, nu
 
 def by_ties(ordering: Ordering, kind: pl.DataType) -> pl.Expr:
     """Give what orders the items of equal keys."""
-    item = pl.col("item")
-    return item.cast(pl.String) if tie_rule(ordering.ties, kind) == "item-text-descending" else item
+    return item_key(pl.col("item"), tie_rule(ordering.ties, kind))
 
 
 def placed(lists: pl.LazyFrame, ordering: Ordering) -> pl.LazyFrame:

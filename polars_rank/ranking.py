@@ -25,6 +25,11 @@ def tie_rule(ties: Ties, item: pl.DataType) -> Ties:
     return "item-descending" if ties == "item-text-descending" and not item.is_integer() else ties
 
 
+def item_key(item: pl.Expr, ties: Ties) -> pl.Expr:
+    """What orders items of equal scores, up or down."""
+    return item.cast(pl.String) if ties == "item-text-descending" else item
+
+
 def whole_rest(
     score: pl.Expr, dtype: pl.DataType, *, descending: bool, score_dtype: ScoreType
 ) -> pl.Expr | None:
@@ -59,7 +64,7 @@ def ordinal(
             item.alias("item"),
         ]
         return pl.struct(down).rank("ordinal")
-    fields.append((item.cast(pl.String) if ties == "item-text-descending" else item).alias("item"))
+    fields.append(item_key(item, ties).alias("item"))
     return pl.struct(fields).rank("ordinal", descending=True)
 
 
@@ -87,8 +92,8 @@ def in_order_of_queries(
 
     `nulls` tells whether a key may be null: to put them last costs a third more.
     """
-    by = pl.col(item).cast(pl.String) if ties == "item-text-descending" else pl.col(item)
-    best_first = pl.col(item).sort_by(key, by, descending=[True, ties != "item-ascending"], nulls_last=nulls)
+    by = [key, item_key(pl.col(item), ties)]
+    best_first = pl.col(item).sort_by(by, descending=[True, ties != "item-ascending"], nulls_last=nulls)
     return (
         rows.with_columns(pl.col(query).set_sorted())
         .group_by(query)
