@@ -6,7 +6,7 @@ from typing import Any, TypeVar, cast
 import polars as pl
 
 from polars_rank.errors import require_choice
-from polars_rank.fusion_methods import BY_SCORE, JOINED, METHODS, Parameters, Scale, numbers, scored, unit_of
+from polars_rank.fusion_methods import BY_SCORE, METHODS, Parameters, Scale, joins, numbers, scored, unit_of
 from polars_rank.fusion_parts import Part, by_item, in_list_order, in_parts, refuse_null_ids
 from polars_rank.normalization import require_normalization
 from polars_rank.places import in_lists, placed, query_ids, sorted_sum
@@ -276,7 +276,7 @@ def fuse(
     eager = all_eager(runs)
     parts, queries = in_parts(gathered, ordering, scores=wanted) if eager else ([], pl.Series())
     if parts:
-        fuse_parts = _in_list_order if method in JOINED or normalize == "borda" else _by_item
+        fuse_parts = _in_list_order if joins(method, normalize) else _by_item
         result: pl.DataFrame | pl.LazyFrame = pl.concat(fuse_parts(parts, queries, ordering, fuse_rows))
     else:
         lists = in_lists(gathered, ordering, scores=wanted)

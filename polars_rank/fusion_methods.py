@@ -12,7 +12,10 @@ from polars_rank.normalization import normalized
 from polars_rank.places import sorted_sum, with_absent
 from polars_rank.ranked_lists import Weights
 
-BY_RANK = ("rrf", "isr", "log_isr", "logn_isr", "rbc", "borda", "weighted_borda", "condorcet", "copeland")
+# Methods whose terms are no larger than the weight times the items of a query, where ranks are places.
+_BY_POINTS = ("borda", "weighted_borda")
+
+BY_RANK = ("rrf", "isr", "log_isr", "logn_isr", "rbc", *_BY_POINTS, "condorcet", "copeland")
 BY_SCORE = (
     "comb_sum",
     "comb_mean",
@@ -86,7 +89,7 @@ def scored(
 
     Of rows that stand `by_item` already, `first` is the row.
     """
-    if method in _NEED_ABSENT or scale.normalize == "borda":
+    if _needs_absent(method, scale.normalize):
         rows = with_absent(rows)
     if method in TRAINED:
         rows = with_worth(rows, method, fitted, reach)
@@ -102,10 +105,14 @@ def scored(
     return _total(rows, method, parameters, explain=explain, by_item=by_item)
 
 
-_NEED_ABSENT = ("borda", "weighted_borda", "condorcet", "copeland", "bayesfuse")
+def _needs_absent(method: str, normalize: str | None) -> bool:
+    return method in (*_BY_POINTS, "condorcet", "copeland", "bayesfuse") or normalize == "borda"
 
-# Methods that join, after which rows stand in no order.
-JOINED = (*_NEED_ABSENT, *TRAINED)
+
+def joins(method: str, normalize: str | None) -> bool:
+    """Tell whether rows are joined to others, after which they stand in no order."""
+    return method in TRAINED or _needs_absent(method, normalize)
+
 
 # Methods that are comb_sum over a normalisation of their own.
 OWN_SCALE = {"dbsf": Scale("zscore", 0, 1), "relative_score": Scale("min_max", 1, 0)}
@@ -137,7 +144,7 @@ def _term(method: str, parameters: Parameters) -> pl.Expr:
         worth = 1 / rank**2
     elif method == "rbc":
         worth = (1 - parameters.phi) * parameters.phi ** (rank - 1)
-    elif method in ("borda", "weighted_borda"):
+    elif method in _BY_POINTS:
         candidates = pl.col("candidates").cast(pl.Float64)
         # An item that a list lacks gets the mean of the points that are left.
         worth = (candidates - rank + 1).fill_null((candidates - pl.col("length") + 1) / 2)
@@ -150,9 +157,6 @@ def _term(method: str, parameters: Parameters) -> pl.Expr:
 
 # Methods whose terms are no larger than the weight, and fall no faster than the square of the rank.
 _OF_KNOWN_SIZE = ("rrf", "isr", "log_isr", "logn_isr")
-
-# Methods whose terms are no larger than the weight times the items of a query, where ranks are places.
-_BY_POINTS = ("borda", "weighted_borda")
 
 # ranx starts its maximum here. Scores get so low where "max" divides a list that has no positive one.
 _FLOOR = -1e9
