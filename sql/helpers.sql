@@ -78,3 +78,7 @@ CREATE OR REPLACE MACRO rank._nan_above(relevance, max_relevance, value) AS
             THEN 'nan'::double
         ELSE value
     END;
+
+-- From the next place on, decay ^ (place - 1) is 0 in floating point.
+CREATE OR REPLACE MACRO rank._places_above_zero(decay) AS
+    CASE WHEN decay = 0 THEN 1 WHEN decay = 1 THEN 'inf'::double ELSE ceil(746 / -ln(decay::double)) END;

@@ -5,7 +5,7 @@ true, while NaN lies in no interval that ends at infinity. A null fails it too.
 """
 
 import sys
-from math import inf
+from math import ceil, inf, log
 
 import polars as pl
 
@@ -71,3 +71,8 @@ def nan_beyond(value: pl.Expr, relevance: pl.Expr, max_relevance: float) -> pl.E
     """Refuse a grade beyond the scale, anywhere in the group, by NaN."""
     beyond = relevance.is_between(max_relevance, inf, closed="right").any()
     return pl.when(beyond).then(float("nan")).otherwise(value)
+
+
+def places_above_zero(decay: float) -> float:
+    """Give the number of places before ``decay ** (place - 1)`` is 0 in floating point."""
+    return 1 if decay == 0 else inf if decay == 1 else ceil(746 / -log(decay))
