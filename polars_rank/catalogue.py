@@ -12,7 +12,7 @@ import polars as pl
 
 from polars_rank.conventions import convention_of
 from polars_rank.errors import nearest
-from polars_rank.option_checks import check_option
+from polars_rank.option_checks import check_option, takes_columns
 from polars_rank.trec_eval_measures import ENTRIES
 
 Aggregate = Literal["mean", "sum", "geometric"]
@@ -72,12 +72,13 @@ def measure(
     empty: float | None = 0.0,
     aggregate: Aggregate = "mean",
 ) -> Callable[[Callable[P, pl.Expr]], Callable[P, pl.Expr]]:
-    """Record a measure in the catalogue and return its function unchanged."""
+    """Record a measure in the catalogue, and let its function refuse what is no column."""
 
     def record(function: Callable[P, pl.Expr]) -> Callable[P, pl.Expr]:
+        checked = takes_columns(function)
         MEASURES[function.__name__] = Measure(
             name=function.__name__,
-            function=function,
+            function=checked,
             bounds=bounds,
             higher_is_better=higher_is_better,
             empty=empty,
@@ -87,7 +88,7 @@ def measure(
             parameters=inspect.signature(function).parameters,
         )
         _names.cache_clear()
-        return function
+        return checked
 
     return record
 

@@ -15,9 +15,14 @@ _LEAST = sys.float_info.min
 
 
 def number(column: IntoColumn | float) -> pl.Expr:
-    """Cast a column to Float64 before any arithmetic: small integers wrap silently."""
+    """Cast a column to Float64 before any arithmetic: small integers wrap silently.
+
+    A subtraction that is never made refuses dates and text, which the cast alone would take for numbers; the
+    optimizer leaves nothing of it in the plan.
+    """
     expression = pl.col(column) if isinstance(column, str) else column
-    return (expression if isinstance(expression, pl.Expr) else pl.lit(expression)).cast(pl.Float64)
+    given = expression if isinstance(expression, pl.Expr) else pl.lit(expression)
+    return pl.when(pl.lit(value=False)).then(given - 0.0).otherwise(given).cast(pl.Float64)
 
 
 def returned(rank: pl.Expr, k: int | None = None) -> pl.Expr:
