@@ -50,7 +50,8 @@ def installed():
         "WHERE database_name = 'rank' AND function_type = 'macro' AND function_name[1] != '_'"
     ).fetchall()
     connection.close()
-    return {name: (kind, parameters, comment) for name, kind, parameters, comment in rows}
+    # The first form of a macro; a second one only refuses a call (link.sql).
+    return {name: (kind, parameters, comment) for name, kind, parameters, comment in reversed(rows)}
 
 
 @cache
