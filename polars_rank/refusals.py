@@ -1,11 +1,15 @@
 """What is refused, and how: swapped tables, null ids, repeated rows, what varies within a ranking."""
 
 from collections.abc import Callable, Sequence
+from itertools import combinations
 
 import polars as pl
+import polars.selectors as cs
 
 from polars_rank.errors import DataError, require_columns
 from polars_rank.tables import OURS
+
+WayOut = Callable[[], str]
 
 
 def refuse_swapped(
@@ -70,20 +74,24 @@ def no_nulls(frame: pl.LazyFrame, columns: Sequence[str], table: str) -> pl.Lazy
     return frame.with_columns(checked)
 
 
-def refusing_repeats(columns: Sequence[str], table: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
+def refusing_repeats(
+    columns: Sequence[str], table: str, way_out: WayOut | None = None
+) -> Callable[[pl.DataFrame], pl.DataFrame]:
     """Refuse repeated rows within a plan, when it is collected; for tables that are small."""
 
     def check(rows: pl.DataFrame) -> pl.DataFrame:
-        refuse_repeats(rows.select(columns), table, rows)
+        refuse_repeats(rows.select(cs.by_name(columns)), table, rows, way_out)
         return rows
 
     return check
 
 
-def refuse_repeats(keys: pl.DataFrame, table: str, rows: pl.DataFrame | None = None) -> None:
-    """Refuse repeated rows, naming the first and, in qrels, its grades."""
+def refuse_repeats(
+    keys: pl.DataFrame, table: str, rows: pl.DataFrame | None = None, way_out: WayOut | None = None
+) -> None:
+    """Refuse repeated rows, naming the first, in qrels its grades, and the way out."""
     # Rows with one hash are cheap to look for, and nearly always there are none.
-    hashes = pl.sum_horizontal(pl.col(name).hash(seed) for seed, name in enumerate(keys.columns))
+    hashes = pl.sum_horizontal(cs.by_name(name).hash(seed) for seed, name in enumerate(keys.columns))
     in_order = keys.select(hashes).to_series().sort()
     if not (in_order == in_order.shift()).any():
         return
@@ -95,12 +103,63 @@ def refuse_repeats(keys: pl.DataFrame, table: str, rows: pl.DataFrame | None = N
     if table == "qrels" and rows is not None:
         same = rows.filter(*(pl.col(name) == value for name, value in first.items()))
         grades = f" with grades {same[:, -1].to_list()}"
+    if way_out is not None:
+        remedy = way_out()
+    else:
+        remedy = "duplicates='max' keeps the highest grade" if table == "qrels" else "it takes one row each"
     where = ", ".join(f"{name} {value!r}" for name, value in first.items())
-    way_out = {
-        "run": "duplicates='first' keeps the best-ranked",
-        "qrels": "duplicates='max' keeps the highest grade",
-    }.get(table, "it takes one row each")
-    raise DataError(f"{table} has a row twice{grades}: {where} ({repeated.height} such rows); {way_out}")
+    raise DataError(f"{table} has a row twice{grades}: {where} ({repeated.height} such rows); {remedy}")
+
+
+def apart_by_keys(
+    rows: pl.LazyFrame, ranking: Sequence[str], item: str, numbers: Sequence[str], otherwise: str
+) -> WayOut:
+    """Advise, when asked, the keys that make repeated rows distinct.
+
+    Parameters
+    ----------
+    rows : the whole table.
+    ranking : query and keys.
+    numbers : columns that are no keys, such as scores.
+    otherwise : what to do if no column tells rankings apart.
+    """
+    place = [*ranking, item]
+
+    def advise() -> str:
+        repeated = rows.filter(pl.struct(cs.by_name(place)).is_duplicated()).collect()
+        others = [
+            name
+            for name, dtype in repeated.schema.items()
+            if not (name in {*place, *numbers} or dtype.is_float() or dtype.is_nested())
+        ]
+        for size in (1, 2):
+            apart = [
+                [*ranking[1:], *more]
+                for more in combinations(others, size)
+                if not repeated.select(*place, *more).is_duplicated().any()
+            ]
+            if apart:
+                choices = " or ".join(f"keys={keys!r}" for keys in apart[:3])
+                return f"use {choices} if that tells rankings apart; {otherwise}"
+        return otherwise
+
+    return advise
+
+
+def refusing_infinite(column: str, ids: Sequence[str]) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """Refuse judgements with an infinite grade, naming the first."""
+
+    def check(qrels: pl.DataFrame) -> pl.DataFrame:
+        infinite = qrels.filter(pl.col(column).is_infinite())
+        if infinite.is_empty():
+            return qrels
+        where = ", ".join(f"{name} {infinite[name][0]!r}" for name in ids)
+        raise DataError(
+            f"qrels.{column} is {infinite[column][0]} for {where} ({infinite.height} such rows); "
+            "grades are finite numbers: give the highest or the lowest grade, or null for unjudged"
+        )
+
+    return check
 
 
 def refuse_strangers(run_rows: pl.LazyFrame, grades: pl.LazyFrame, query: str) -> None:
