@@ -293,7 +293,7 @@ def pieces(
     first = "duplicates='first' keeps the best-ranked"
     way_out = apart_by_keys(kept, ranking, options.item, [options.score, options.rank], first)
     if eager and not part:
-        refuse_strangers(run_rows, grades, options.query)
+        refuse_strangers(run_rows, grades, options.query, options.item)
         if options.duplicates == "error":
             refuse_repeats(kept.select(place).collect(), "run", way_out=way_out)
     if narrow:

@@ -86,23 +86,6 @@ def given_rank(rank: pl.Expr, name: str, rank_base: int) -> pl.Expr:
     return real.map_batches(check, return_dtype=pl.Float64, is_elementwise=True)
 
 
-def rank_of_log(rank: pl.Expr, name: str, rank_base: int) -> pl.Expr:
-    """Ranks of a judged table, counted from 1; null, NaN and what is below the base is not returned."""
-
-    def check(ranks: pl.Series) -> pl.Series:
-        if rank_base == 1 and (ranks == 0).any():
-            raise DataError(
-                f"{name} holds 0, which would count as not returned; use rank_base=0 if it counts from 0, "
-                "and null for items that were not returned"
-            )
-        if ranks.dtype.is_float():
-            refuse_infinite_rank(ranks, name)
-        return ranks
-
-    checked = rank.map_batches(check, return_dtype=pl.self_dtype(), is_elementwise=True)
-    return checked if rank_base == 1 else checked.cast(pl.Float64) + 1
-
-
 def refuse_infinite_rank(ranks: pl.Series, name: str) -> None:
     """Refuse a place that no list has."""
     if ranks.is_infinite().any():

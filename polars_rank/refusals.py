@@ -1,12 +1,14 @@
 """What is refused, and how: swapped tables, null ids, repeated rows, what varies within a ranking."""
 
+import sys
+import warnings
 from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import polars as pl
 import polars.selectors as cs
 
-from polars_rank.errors import DataError, require_columns
+from polars_rank.errors import DataError, NoMatchWarning, require_columns
 from polars_rank.tables import OURS
 
 WayOut = Callable[[], str]
@@ -140,7 +142,7 @@ def apart_by_keys(
             ]
             if apart:
                 choices = " or ".join(f"keys={keys!r}" for keys in apart[:3])
-                return f"use {choices} if that tells rankings apart; {otherwise}"
+                return f"use {choices} if that tells rankings apart; otherwise {otherwise}"
         return otherwise
 
     return advise
@@ -151,29 +153,60 @@ def refusing_infinite(column: str, ids: Sequence[str]) -> Callable[[pl.DataFrame
 
     def check(qrels: pl.DataFrame) -> pl.DataFrame:
         infinite = qrels.filter(pl.col(column).is_infinite())
-        if infinite.is_empty():
-            return qrels
-        where = ", ".join(f"{name} {infinite[name][0]!r}" for name in ids)
-        raise DataError(
-            f"qrels.{column} is {infinite[column][0]} for {where} ({infinite.height} such rows); "
-            "grades are finite numbers: give the highest or the lowest grade, or null for unjudged"
-        )
+        if not infinite.is_empty():
+            where = ", ".join(f"{name} {infinite[name][0]!r}" for name in ids)
+            refuse_infinite(infinite[column], f"qrels.{column}", f" for {where}")
+        return qrels
 
     return check
 
 
-def refuse_strangers(run_rows: pl.LazyFrame, grades: pl.LazyFrame, query: str) -> None:
-    """Refuse tables without a common query, showing ids of both."""
-    shared = run_rows.join(grades, on=query, how="semi").select(query).head(1)
-    if not shared.collect(engine="streaming").is_empty():
-        return
-    examples = [frame.select(query).unique(maintain_order=True).head(3) for frame in (run_rows, grades)]
-    ours, theirs = pl.collect_all(examples)
-    if not ours.is_empty() and not theirs.is_empty():
+def refuse_infinite(grades: pl.Series, name: str, where: str = "") -> None:
+    """Refuse grades that are infinite."""
+    infinite = grades.filter(grades.is_infinite())
+    if len(infinite):
         raise DataError(
-            f"run and qrels have no query in common: the run has {ours[query].to_list()}, …; "
-            f"the qrels {theirs[query].to_list()}, …"
+            f"{name} is {infinite[0]}{where} ({len(infinite)} such rows); grades are finite numbers: "
+            "write the highest or lowest grade, or null for an item that is not judged"
         )
+
+
+def refuse_strangers(run_rows: pl.LazyFrame, grades: pl.LazyFrame, query: str, item: str) -> None:
+    """Refuse tables without a common query, showing ids of both; warn if they have no item in common."""
+    if matches(run_rows, grades, [query, item]):
+        return
+    of_run, of_qrels = (_examples(frame, query) for frame in (run_rows, grades))
+    if not matches(run_rows, grades, [query]) and of_run and of_qrels:
+        raise DataError(
+            f"run and qrels have no query in common: the run has {of_run}, …; the qrels {of_qrels}, …"
+        )
+    warn_of_no_match(run_rows, grades, item)
+
+
+def matches(run_rows: pl.LazyFrame, grades: pl.LazyFrame, ids: Sequence[str]) -> bool:
+    """Tell whether a row of the run has the ids of a judgement."""
+    shared = run_rows.join(grades, on=ids, how="semi").select(cs.by_name(ids)).head(1)
+    return not shared.collect(engine="streaming").is_empty()
+
+
+def warn_of_no_match(run_rows: pl.LazyFrame, grades: pl.LazyFrame, item: str) -> None:
+    """Warn that nothing can be found, showing ids of both; empty tables explain themselves."""
+    of_run, of_qrels = (_examples(frame, item) for frame in (run_rows, grades))
+    if not of_run or not of_qrels:
+        return
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals["__name__"].startswith(__package__):
+        frame, level = frame.f_back, level + 1
+    message = (
+        "no item that the run returned is judged, so nothing counts as found: "
+        f"the run has {of_run}, …; the qrels {of_qrels}, …"
+    )
+    warnings.warn(message, NoMatchWarning, stacklevel=level)
+
+
+def _examples(frame: pl.LazyFrame, column: str) -> list[object]:
+    few = frame.select(cs.by_name(column)).unique(maintain_order=True).head(3)
+    return few.collect().to_series().to_list()
 
 
 DIFFERENT = f"{OURS}different "  # before a column's name: how many values of it a ranking has
