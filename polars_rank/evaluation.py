@@ -24,7 +24,7 @@ from polars_rank.measures.rows import judged, number, returned
 from polars_rank.ranking import OrderBy, ScoreType, Ties
 from polars_rank.refusals import DIFFERENT, refusing_variation
 from polars_rank.scanning import score_in_parts
-from polars_rank.tables import OURS, Frame, as_lazy, like, refuse_names, unify_ids
+from polars_rank.tables import OURS, Frame, as_lazy, like, refuse_names, unify_ids, with_system
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 Calls = Mapping[str, Call | pl.Expr]
@@ -378,6 +378,7 @@ def summarize(
     samples: int = 2000,
     seed: int = 0,
     convention: str | None = None,
+    system: str | None = "system",
 ) -> FrameT:
     r"""Sum up a per-query table: each measure by its own aggregate over the queries.
 
@@ -389,7 +390,7 @@ def summarize(
     per_query
         One row a ranking, one numeric column a measure, as `evaluate` gives it.
     by
-        Columns to slice by; default ``["system"]`` if the table has it, else none. Null is a slice.
+        Columns to slice by, beside the system. Null is a slice.
     measures
         The measures' columns; default: the numeric columns whose names are measures.
     aggregate
@@ -409,6 +410,9 @@ def summarize(
         Resamples of a bootstrap, and where they start: the same seed gives the same interval.
     convention
         A program, such as ``"ranx"``: decides a name that means different things elsewhere.
+    system
+        The column of the systems, which are kept apart: if the table has it, it is put before `by` unless
+        it is named there. None pools them.
 
     Returns
     -------
@@ -438,8 +442,7 @@ def summarize(
     """
     rows = as_lazy(per_query, "per_query")
     schema = rows.collect_schema()
-    default: list[str] = ["system"] if "system" in schema else []
-    slices: list[str] = default if by is None else [by] if isinstance(by, str) else list(by)
+    slices: list[str] = with_system([by] if isinstance(by, str) else by or [], system, schema.names())
     chosen: Sequence[str] | None = [measures] if isinstance(measures, str) else measures
     require_columns(schema.names(), [*slices, *(chosen or [])], "per_query")
     aggregates = _aggregates(schema, slices, chosen, convention)
@@ -458,6 +461,7 @@ def summarize(
         level=level,
         weight=weight,
         totals=totals,
+        keys=[system] if system else [],
         samples=samples,
         seed=seed,
     )
