@@ -129,7 +129,8 @@ def judge(
         `rank` or both (numbers), any other columns.
     qrels
         One row a judgement: `query`, `item`, `relevance` (a number; without that column every row has
-        grade 1; null or NaN is unjudged). Its other columns are not used.
+        grade 1; null or NaN is unjudged). A query whose grades are all null is not judged. Its other
+        columns are not used.
     convention
         A program, such as ``"trec_eval-9"``, whose ways are the defaults of `ties`, `score_dtype`,
         `queries`, `duplicates` and `drop_identical`; what is given itself goes first.
@@ -141,11 +142,12 @@ def judge(
         the rows of missed items too.
     order_by
         ``"score"`` or ``"rank"``; default: the score if there is one. Where score orders, the rank
-        column is not read.
+        column is not read. Given ranks may have gaps; of rows with equal ones, and of fractional ones, the
+        later move on to the next free place, and `check` counts the rows that move.
     descending
         False where a low score is good, as with distances.
     ties
-        Order of equal scores: ``"item-descending"`` (default; trec_eval), ``"item-ascending"``,
+        Order of equal scores, or equal given ranks: ``"item-descending"`` (default; trec_eval), ``"item-ascending"``,
         ``"item-text-descending"`` (integers as text), ``"best"`` or ``"worst"`` (higher or lower grades
         first, then item-descending).
     score_dtype
@@ -164,7 +166,8 @@ def judge(
     judged_only
         Rank judged items only (trec_eval -J): unjudged rows go, and negative grades lose their rank.
     drop_identical
-        Drop rows whose item is the query itself before ranking (BEIR); default: False.
+        Drop rows of the run whose item is the query itself before ranking (BEIR); their judgements count,
+        and so does a query that loses all its rows. Default: False.
     depth
         Keep the top of each ranking only (trec_eval -M).
     query, item, score, rank, relevance
@@ -173,17 +176,22 @@ def judge(
     Returns
     -------
     DataFrame or LazyFrame
-        As the run: `query`, keys, `item`, `rank` (Int64; Float64 for given fractional ranks), `relevance`
+        As the run: `query`, keys, `item`, `rank` (Int64, no two alike in a ranking), `relevance`
         (Float64), the run's other columns, attributes. In no particular order.
 
     Raises
     ------
     DataError
-        If a column is missing, ids are null or of different kinds, a row is repeated, a given rank is
-        below the base, an attribute varies within a ranking, the tables are swapped, or no query is in
+        If a column is missing, ids are null or of different kinds, a row is repeated, a grade or a given
+        rank is infinite, a given rank is below the base, an attribute varies within a ranking, the tables are swapped, or no query is in
         both. A lazy plan raises when it is collected, and looks for repeated rows among the judged only.
     ValueError
         If an option has no such value.
+
+    Warns
+    -----
+    NoMatchWarning
+        If no item that the run returned is judged; a lazy plan does not look.
 
     References
     ----------

@@ -268,8 +268,7 @@ def test_a_key_that_was_forgotten_is_named(lazy):
         rank.evaluate(table, "nDCG", item="url").lazy().collect()
     kept = rank.evaluate(table, "P@1", keys=["day"]).lazy().collect()
     assert kept.rows() == [("q", 1, 1.0), ("q", 2, 1.0)]
-    two = log.with_columns(hour=pl.Series([1, 1, 1, 1, 1, 1])).vstack(log.with_columns(hour=2))
-    two = two.with_columns(pl.col("hour").cast(pl.Int64))
+    two = pl.concat([log.with_columns(hour=1), log.with_columns(hour=2)])
     with pytest.raises(rank.DataError, match=r"keys=\['day', 'hour'\]"):
         rank.evaluate(two.lazy() if lazy else two, "nDCG").lazy().collect()
     plain = log.drop("day", "language")
