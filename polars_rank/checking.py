@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 import polars as pl
 
 from polars_rank.errors import DataError, require_columns
-from polars_rank.ranking import ordinal, score_key
+from polars_rank.ranking import distinct_places, ordinal, score_key
 from polars_rank.refusals import require_number
 from polars_rank.tables import Frame, as_lazy, id_kind, like
 
@@ -163,6 +163,8 @@ def _of_run(
     yield Finding("unjudged within k", top.join(judged, on=["query", "item"], how="anti"), _ROW)
     yield Finding("grade null or NaN", grades.filter(pl.col("relevance").is_null()), _ROW)
     yield from _grade_findings(grades, limits, _ROW)
+    if "score" not in have:
+        yield Finding("rank moved to a place of its own", _moved(rows), _ROW)
 
 
 def _of_judged(
@@ -283,6 +285,15 @@ def _rank_findings(rows: pl.LazyFrame, example: pl.Expr) -> Iterator[Finding]:
     yield Finding("rank not whole", placed.filter(rank % 1 != 0), example)
     yield Finding("rank tied", tied, example)
     yield Finding("ranks with a gap", gapped, _QUERY)
+
+
+def _moved(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Rows whose place is not their given rank, since that is tied or fractional."""
+    rank, order = pl.col("rank"), ordinal(-pl.col("rank"), pl.col("id"), "item-descending")
+    placed = rows.filter(rank >= 1, rank.is_finite())
+    placed = placed.with_columns(order=order.over("ranking").cast(pl.Int64))
+    place = distinct_places(rank, pl.col("order")).over("ranking", order_by="order")
+    return placed.filter(place != rank)
 
 
 def _grade_findings(rows: pl.LazyFrame, limits: Limits, example: pl.Expr) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 import os
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from polars_rank.conventions import convention_of
 from polars_rank.format_telling import Format
 from polars_rank.notes import (
     WATCHED,
+    graded,
     number_notes,
     query_notes,
     run_facts,
@@ -117,13 +119,13 @@ def evaluate(
     for file in files:
         with _naming(file.path, among=len(files)), progress(file.path):
             run: Any = loaded(file.rows)
-            facts.append(run_facts(run, grades))
-            said += strangers(facts[-1], run, grades)
+            facts.append(run_facts(run, grades, options))
+            said += strangers(facts[-1], run, grades, allow_no_match=judging.allow_no_match)
             parts.append(rank.evaluate(run, wanted, qrels=grades, **options).lazy().collect())
     groups = list(dict.fromkeys(["system", *slices]))
     ranking = list(dict.fromkeys(["query", *options["keys"], *slices]))
     scores = pl.concat(parts, how="vertical_relaxed").sort("query", *options["keys"])
-    known, judged = pl.concat(facts).sort("system"), grades["query"].n_unique()
+    known, judged = pl.concat(facts).sort("system"), graded(grades).collect()["query"].n_unique()
     queries = judging.queries or convention_of(convention, programs()).judging.get("queries", "qrels")
     said += query_notes(known, judged, queries) + number_notes(known) + unjudged_note(scores)
     scores = scores.select(*ranking, *names)
@@ -340,7 +342,9 @@ def compare_runs(
     if example:
         texts, items = rank.example().queries, rank.example().items
     slices = list(dict.fromkeys(by or []))
-    judged, said = judged_files(files, grades, slices, texts, judging.options())
+    judged, said = judged_files(
+        files, grades, slices, texts, judging.options(), allow_no_match=judging.allow_no_match
+    )
     say(said)
     per_query = rank.evaluate(judged, names, by=slices)
     missing: Missing = "drop" if judging.queries in ("both", "run") else "error"
@@ -466,6 +470,8 @@ def _fail(error: Exception) -> int:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command, and exit: 0; 2 for wrong use; 1 for bad data."""
     given, code = sys.argv[1:] if arguments is None else arguments, 0
+    # The commands say so themselves, by the name of the file.
+    warnings.simplefilter("ignore", rank.NoMatchWarning)
     try:
         app(given, exit_on_error=False, print_error=False, result_action="return_none")
         sys.stdout.flush()

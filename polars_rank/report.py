@@ -129,7 +129,7 @@ def standings(
         pl.when(pl.col("measure").is_in([n for n in names if not higher_is_better(n)])).then(-1).otherwise(1)
     )
     means = [
-        summarize(table, by=[*part, system], measures=names, interval=interval, level=level)
+        summarize(table, by=[*part, system], measures=names, interval=interval, level=level, system=system)
         .rename({system: "system"})
         .with_columns(_merit=pl.col("value") * sign)
         for part in ([], slices)

@@ -96,6 +96,15 @@ def long(per_query: FrameT, measures: Sequence[str], index: Sequence[str], value
     return rows.with_columns(pl.col("measure").str.strip_prefix(prefix))
 
 
+def with_system(by: Sequence[str], system: str | None, columns: Iterable[str]) -> list[str]:
+    """Put the column of the systems before those to slice by, so that systems are never pooled unasked.
+
+    A table need not have a column ``"system"``; None pools systems.
+    """
+    absent = system is None or system in by or (system == "system" and system not in columns)
+    return [*by] if absent or system is None else [system, *by]
+
+
 def refuse_names(argument: str, names: Sequence[str], taken: Iterable[str]) -> None:
     """Refuse names that are given twice, or that a column of the result beside them has."""
     if isinstance(names, str):
