@@ -29,8 +29,8 @@ class Limits(NamedTuple):
     max_relevance: float
 
 
-_QUERY = pl.format("query {}", pl.col("query").fill_null("null"))
-_ROW = pl.format("query {}, item {}", pl.col("query").fill_null("null"), pl.col("item").fill_null("null"))
+_QUERY = pl.concat_str(pl.lit("query "), pl.col("query").fill_null("null"))
+_ROW = pl.concat_str(_QUERY, pl.lit(", item "), pl.col("item").fill_null("null"))
 
 
 def check(
