@@ -18,6 +18,7 @@ from polars_rank.trec_eval_measures import ENTRIES
 Aggregate = Literal["mean", "sum", "geometric"]
 IntoColumn = str | pl.Expr
 Options = Mapping[str, Any]
+Terms = Callable[[pl.Expr, pl.Expr, Options], pl.Expr]
 P = ParamSpec("P")
 
 
@@ -37,6 +38,9 @@ class Measure:
     names : program to its names for the measure, each with the options that the name implies, and with
         ``aggregate`` where the program sums up otherwise; a name that ends in ``_k`` is followed by a
         cutoff, one that ends in ``_x`` by another number.
+    terms : for a measure that is a sum over items, the term of each item, up to a factor that all items of
+        a ranking share. It takes rank and grade as Float64, in order of rank and with the higher grade first
+        among equal ranks, and all options of the measure; null is 0.
     """
 
     name: str
@@ -47,6 +51,7 @@ class Measure:
     aggregate: Aggregate
     source: str
     names: Mapping[str, Mapping[str, Options]]
+    terms: Terms | None = field(repr=False)
     parameters: Mapping[str, inspect.Parameter] = field(repr=False)
 
     @property
@@ -71,6 +76,7 @@ def measure(
     higher_is_better: bool = True,
     empty: float | None = 0.0,
     aggregate: Aggregate = "mean",
+    terms: Terms | None = None,
 ) -> Callable[[Callable[P, pl.Expr]], Callable[P, pl.Expr]]:
     """Record a measure in the catalogue and return its function unchanged."""
 
@@ -84,6 +90,7 @@ def measure(
             aggregate=aggregate,
             source=source,
             names=names,
+            terms=terms,
             parameters=inspect.signature(function).parameters,
         )
         _names.cache_clear()
