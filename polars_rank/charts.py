@@ -304,7 +304,7 @@ def slices_chart(
     compared = compare(rows, baseline, by=slices, measures=measure, missing=missing).collect()
     parts = [pl.col(name).cast(pl.String).fill_null("none") for name in slices]
     table = compared.pipe(_text, "system").with_columns(
-        slice=pl.format("{} ({} queries)", pl.concat_str(parts, separator=", "), "n")
+        slice=pl.concat_str(pl.concat_str(parts, separator=", "), pl.lit(" ("), "n", pl.lit(" queries)"))
     )
     up, down = _colours(measure)
     base = alt.Chart(width=190, height=alt.Step(22)).encode(

@@ -5,7 +5,7 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack, get_args
 
 import polars as pl
 
-from polars_rank.catalogue import Aggregate, Call, parse, programs
+from polars_rank.catalogue import Aggregate, Call, expand, parse, programs
 from polars_rank.conventions import convention_of
 from polars_rank.errors import DataError, require_choice, require_columns
 from polars_rank.flat import JUDGED, RETURNED, counts, flat_plan, is_flat
@@ -85,7 +85,9 @@ def evaluate(
         keys), or a run (as in `judge`) where `qrels` is given.
     measures
         Names, as ``"nDCG@10"``, ``"map"``, ``"precision@10-l2"``, or expressions, as
-        ``rank.ndcg(k=10)``. A name with ``judged_only=True`` ranks the judged items anew for itself.
+        ``rank.ndcg(k=10)``. ``"P_5,10"`` and ``"ndcg_cut.5,10"`` are several, ``"P_5"`` and so on, and
+        ``"official"`` is what trec_eval prints by itself. A name with ``judged_only=True`` ranks the judged
+        items anew for itself.
     qrels
         The judgements, where the table is a run.
     by
@@ -267,10 +269,11 @@ def _read(
         if not isinstance(each, str | pl.Expr):
             example = "'nDCG@10' or rank.ndcg(k=10)"
             raise TypeError(f"measures must be names or expressions, such as {example}; got {each!r}")
-        name = each if isinstance(each, str) else each.meta.output_name()
-        if name in calls:
-            raise ValueError(f"measures names {name!r} twice; give it once, or another .alias(...)")
-        calls[name] = _of_judged_table(each, convention) if isinstance(each, str) else each
+        texts = expand(each, convention=convention) if isinstance(each, str) else [each.meta.output_name()]
+        for name in texts:
+            if name in calls:
+                raise ValueError(f"measures names {name!r} twice; give it once, or another .alias(...)")
+            calls[name] = _of_judged_table(name, convention) if isinstance(each, str) else each
     if not calls:
         raise ValueError("measures is empty; name at least one, such as 'nDCG@10'")
     return calls

@@ -221,7 +221,7 @@ def _finished(sums: pl.LazyFrame, slices: list[str], totals: bool, interval: str
         pl.when(n=0)
         .then(pl.lit("no value"))
         .when(pl.col("_wild") > 0)
-        .then(pl.format("{} of {} values are NaN or infinite", "_wild", "n"))
+        .then(pl.concat_str("_wild", pl.lit(" of "), "n", pl.lit(" values are NaN or infinite")))
         .when(pl.col("_total") == 0)
         .then(pl.lit("all weights are 0"))
         .when(n=1)

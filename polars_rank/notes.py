@@ -103,7 +103,7 @@ def unjudged_note(per_query: pl.DataFrame) -> list[str]:
     unjudged = (top * (1 - pl.col("judged_share@10"))).sum().round(0).cast(pl.Int64)
     counted = per_query.group_by("system").agg(unjudged=unjudged, top=top.sum().cast(pl.Int64)).sort("system")
     shares = counted.filter(pl.col("unjudged") > 0).select(
-        pl.format("{} {} of {}", "system", "unjudged", "top")
+        pl.concat_str("system", pl.lit(" "), "unjudged", pl.lit(" of "), "top")
     )
     if shares.is_empty():
         return []
@@ -113,13 +113,15 @@ def unjudged_note(per_query: pl.DataFrame) -> list[str]:
 def valueless_note(summary: pl.DataFrame) -> list[str]:
     """Tell of rankings that a mean leaves out."""
     left_out = summary.filter(pl.col("missing") > 0).select(
-        "missing", system=pl.format("{} of {}", "measure", "system")
+        "missing", system=pl.concat_str("measure", pl.lit(" of "), "system")
     )
     return _note("rankings without a value are left out of the mean", left_out, "missing")
 
 
 def _note(told: str, facts: pl.DataFrame, column: str) -> list[str]:
-    counted = facts.filter(pl.col(column) > 0).select(pl.format("{} {}", "system", column)).to_series()
+    counted = (
+        facts.filter(pl.col(column) > 0).select(pl.concat_str("system", column, separator=" ")).to_series()
+    )
     return [f"{told}: {_some(counted.to_list())}"] if counted.len() else []
 
 

@@ -234,6 +234,10 @@ WITH
         FROM _rank_known
         WHERE has_score AND score IS NULL AND (qrels IS NOT NULL OR rank >= 1)
         UNION ALL
+        SELECT 11.5, 'score infinite', query, item, NULL
+        FROM _rank_known
+        WHERE isinf(score) AND (qrels IS NOT NULL OR rank >= 1)
+        UNION ALL
         SELECT 12, 'rank null or NaN', query, item, NULL
         FROM _rank_known
         WHERE qrels IS NOT NULL AND has_rank AND rank IS NULL
@@ -270,10 +274,24 @@ WITH
         FROM _rank_graded
         WHERE qrels IS NOT NULL AND relevance IS NULL
         UNION ALL
+        SELECT 20.2, 'query without a grade', query, NULL, NULL
+        FROM _rank_graded
+        WHERE qrels IS NOT NULL
+        GROUP BY query
+        HAVING count(relevance) = 0
+        UNION ALL
+        SELECT 20.4, 'ranking without a grade', query, NULL, NULL
+        FROM _rank_known
+        WHERE qrels IS NULL
+        GROUP BY ranking, query
+        HAVING count(relevance) = 0
+        UNION ALL
         SELECT 21, 'no grade reaches min_relevance', query, NULL, NULL
         FROM _rank_graded
         GROUP BY query
         HAVING coalesce(max(relevance) < min_relevance, TRUE)
+        UNION ALL
+        SELECT 21.5, 'grade infinite', query, item, NULL FROM _rank_graded WHERE isinf(relevance)
         UNION ALL
         SELECT 22, 'grade above max_relevance', query, item, NULL FROM _rank_graded WHERE relevance > max_relevance
         UNION ALL

@@ -40,6 +40,16 @@ def judged(relevance: pl.Expr) -> pl.Expr:
     return relevance.is_between(0, inf)
 
 
+def found(rank: pl.Expr, relevance: pl.Expr, k: int | None, min_relevance: float) -> pl.Expr:
+    """Relevant items with ranks from 1 to `k`."""
+    return relevant(relevance, min_relevance) & returned(rank, k)
+
+
+def is_first(rank: pl.Expr, rows: pl.Expr) -> pl.Expr:
+    """Of the rows that pass, those at the lowest rank."""
+    return rows & (rank == rank.filter(rows).min())
+
+
 def count(rows: pl.Expr) -> pl.Expr:
     """Number of rows that pass."""
     return rows.sum().cast(pl.Float64)
