@@ -35,13 +35,15 @@ ATTACH IF NOT EXISTS ':memory:' AS rank (READ_WRITE);
 """
 
 
-def macros(name: str = "rank") -> str:
-    """Text of every macro, for the catalogue or schema `name`.
+def macros(name: str = "rank", database: str | None = None) -> str:
+    """Text of every macro, for the catalogue `name` or for a schema of a database.
 
     Parameters
     ----------
     name
         In front of every macro.
+    database
+        The database in which `name` is a schema; None if `name` is a catalogue of its own.
 
     Returns
     -------
@@ -54,10 +56,16 @@ def macros(name: str = "rank") -> str:
     >>> rank.macros().count("CREATE OR REPLACE MACRO rank.ndcg(")
     1
     """
-    # The per-query table comes last: a macro can only be made when those that it calls are there.
-    files = sorted(_folder().glob("*.sql"), key=lambda file: (file.stem == "evaluation", file.stem))
+    # A macro can only be made when those that it calls are there.
+    files = sorted(
+        _folder().glob("*.sql"),
+        key=lambda file: (file.stem != "helpers", file.stem == "evaluation", file.stem),
+    )
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    return re.sub(r"\brank\.(?=\w+\()", lambda _: f"{_quoted(name)}.", text)
+    # Helpers are called as rank.main._name(: the catalogue and its schema.
+    catalogue = f"{_quoted(name)}." if database is None else f"{_quoted(database)}.{_quoted(name)}."
+    schema = "main." if database is None else ""
+    return re.sub(r"\brank\.(main\.)?(?=\w+\()", lambda call: catalogue + (schema if call[1] else ""), text)
 
 
 def init_text() -> str:
@@ -119,11 +127,16 @@ def install(connection: "duckdb.DuckDBPyConnection", name: str = "rank", *, pers
         if persist
         else f"ATTACH IF NOT EXISTS ':memory:' AS {quoted} (READ_WRITE)"
     )
-    cursor.execute(macros(name))
+    cursor.execute(macros(name, _current_database(cursor) if persist else None))
     for measure in MEASURES.values():
         summary = (measure.function.__doc__ or "").partition("\n")[0].replace("'", "''")
         cursor.execute(f"COMMENT ON MACRO {quoted}.{measure.name} IS '{summary}'")
     cursor.close()
+
+
+def _current_database(cursor: "duckdb.DuckDBPyConnection") -> str:
+    [(database,)] = cursor.execute("SELECT current_database()").fetchall()
+    return str(database)
 
 
 def _quoted(name: str) -> str:
