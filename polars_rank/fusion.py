@@ -439,8 +439,8 @@ def _warning_of_negative(method: str) -> pl.Expr:
 
 def _warn(method: str, system: object) -> None:
     warnings.warn(
-        f"{system!r} has scores below 0, and {method} counts an item that a list lacks as 0, which is better; "
-        'bring the scores to one scale first, as by normalize="min_max"',
+        f"{system!r} has scores below 0, and {method} counts an item that a list lacks as 0, which is "
+        'better; bring the scores to one scale first, as by normalize="min_max"',
         DataWarning,
         stacklevel=4,
     )

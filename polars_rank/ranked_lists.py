@@ -336,7 +336,8 @@ def _orders(
     query, item = column(columns.query), column(columns.item)
     score = column(columns.score).cast(pl.Float64).fill_nan(None) if columns.score in names else nothing
     if ordering.finite and columns.score in names:
-        told = [score, query, item]
+        # Polars takes even a series for a pattern, if its name looks like one.
+        told = [score.alias("score"), query, item]
         refuse = partial(_refuse_infinite, table=table)
         score = pl.map_batches(told, refuse, return_dtype=pl.Float64, is_elementwise=True)
     given = given_rank(column(columns.rank), columns.rank, ordering.rank_base) if by == "rank" else nothing

@@ -78,3 +78,17 @@ CREATE OR REPLACE MACRO rank._nan_above(relevance, max_relevance, value) AS
             THEN 'nan'::double
         ELSE value
     END;
+
+-- The names in a list, in lower case: none where there is no list, and where there is something else.
+CREATE OR REPLACE MACRO rank._names(names) AS
+    [lower(x) FOR x IN coalesce(try_cast(names::varchar AS varchar[]), [])];
+
+CREATE OR REPLACE MACRO rank._names_fault(option, names) AS
+    CASE
+        WHEN names IS NOT NULL
+            THEN rank.main._fault(
+                try_cast(names::varchar AS varchar[]) IS NOT NULL,
+                option || ' must be a list of columns, as ' || option || ' := [''day'']',
+                names
+            )
+    END;
