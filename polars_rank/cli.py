@@ -45,7 +45,7 @@ from polars_rank.shell_arguments import (
     weights_of,
 )
 from polars_rank.shell_input import example_tables, measures_named, read_tables
-from polars_rank.shell_output import print_bytes, progress, put, say, write
+from polars_rank.shell_output import print_bytes, progress, put, say, warnings_as_notes, write
 from polars_rank.sql import init_text
 from polars_rank.tables import refuse_names
 from polars_rank.trec_eval import USAGE as TREC_EVAL_USAGE
@@ -197,25 +197,23 @@ def fuse(
     }
     if len(systems) < 2:
         raise ValueError(f"fuse takes two runs or more, got {len(systems)}")
-    fused = rank.fuse(
-        systems,
-        method,
-        k=k,
-        weights=weights_of(weights),
-        normalize=normalize,
-        order_by=order_by,
-        descending=not distances,
-        ties=ties,
-        rank_base=rank_base,
-        duplicates=duplicates,
-    )
-    if output is not None:
-        rank.write_run(fused, output, format=format, system=method)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        written = Path(folder, "run")
+    with warnings_as_notes(), tempfile.TemporaryDirectory() as folder:
+        fused = rank.fuse(
+            systems,
+            method,
+            k=k,
+            weights=weights_of(weights),
+            normalize=normalize,
+            order_by=order_by,
+            descending=not distances,
+            ties=ties,
+            rank_base=rank_base,
+            duplicates=duplicates,
+        )
+        written = Path(folder, "run") if output is None else output
         rank.write_run(fused, written, format=format, system=method)
-        print_bytes(written.read_bytes())
+        if output is None:
+            print_bytes(Path(written).read_bytes())
 
 
 @app.command(usage="Usage: polars-rank check QRELS RUN... [OPTIONS]")

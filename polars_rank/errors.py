@@ -13,7 +13,11 @@ class DataError(ValueError):
     """The data, not the call, is at fault: a bad file, a bad id, a repeated row."""
 
 
-class NoMatchWarning(UserWarning):
+class DataWarning(UserWarning):
+    """The data can be used, but the result may not mean what its reader expects."""
+
+
+class NoMatchWarning(DataWarning):
     """No item that a run returned is judged, so that nothing counts as found."""
 
 

@@ -1,6 +1,7 @@
 """Where results and notes of the command go: standard output or a file, standard error."""
 
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,8 +9,10 @@ from pathlib import Path
 import polars as pl
 
 from polars_rank import scanning
+from polars_rank.errors import DataWarning
 from polars_rank.formats import replace_file
 from polars_rank.printing import TextFormat, as_text
+from polars_rank.shell_arguments import in_shell
 
 _SUFFIXES: dict[str, TextFormat] = {".csv": "csv", ".json": "json", ".md": "markdown"}
 
@@ -40,6 +43,15 @@ def say(notes: Sequence[str]) -> None:
     """Tell what a reader of the results should know."""
     for note in notes:
         print(f"polars-rank: note: {note}", file=sys.stderr)
+
+
+@contextmanager
+def warnings_as_notes() -> Iterator[None]:
+    """Print what Python would warn of as notes, each once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DataWarning)
+        yield
+    say([in_shell(text) for text in dict.fromkeys(str(each.message) for each in caught)])
 
 
 @contextmanager

@@ -94,3 +94,16 @@ CREATE OR REPLACE MACRO rank._nan_above(relevance, max_relevance, value) AS
 -- From the next place on, decay ^ (place - 1) is 0 in floating point.
 CREATE OR REPLACE MACRO rank._places_above_zero(decay) AS
     CASE WHEN decay = 0 THEN 1 WHEN decay = 1 THEN 'inf'::double ELSE ceil(746 / -ln(decay::double)) END;
+-- The names in a list, in lower case: none where there is no list, and where there is something else.
+CREATE OR REPLACE MACRO rank._names(names) AS
+    [lower(x) FOR x IN coalesce(try_cast(names::varchar AS varchar[]), [])];
+
+CREATE OR REPLACE MACRO rank._names_fault(option, names) AS
+    CASE
+        WHEN names IS NOT NULL
+            THEN rank.main._fault(
+                try_cast(names::varchar AS varchar[]) IS NOT NULL,
+                option || ' must be a list of columns, as ' || option || ' := [''day'']',
+                names
+            )
+    END;
