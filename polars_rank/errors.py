@@ -1,5 +1,6 @@
 """What is refused, and how it is said: the argument, the value, the way out."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from functools import wraps
@@ -11,6 +12,15 @@ R = TypeVar("R")
 
 class DataError(ValueError):
     """The data, not the call, is at fault: a bad file, a bad id, a repeated row."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shortened(message))
+
+
+def shortened(message: str) -> str:
+    """Cut what no reader wants in full, such as an id of many megabytes or thousands of names."""
+    message = re.sub(r"(\S{150})\S{100,}", r"\1…", message)
+    return message if len(message) <= 3000 else f"{message[:2000]} … {message[-500:]}"
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:

@@ -71,6 +71,22 @@ def named_format(name: str) -> Format | None:
     return _SUFFIXES.get(Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower())
 
 
+# Ends of names that promise something else than TREC text.
+_OTHER_PROMISES = {
+    *(".arrow", ".bz2", ".db", ".duckdb", ".feather", ".htm", ".html", ".ipc", ".json", ".md", ".pkl"),
+    *(".tex", ".xls", ".xlsx", ".xz", ".zip", ".zst"),
+}
+
+
+def written_format(name: str) -> Format:
+    """Tell the format of a run to write by its name; TREC text has no name of its own."""
+    suffix = Path(name).suffix.lower()
+    if suffix in _OTHER_PROMISES:
+        suffixes = ", ".join(_SUFFIXES)
+        raise ValueError(f"{name}: a run can't be written as {suffix}; use {suffixes}, or say format=")
+    return named_format(name) or "trec"
+
+
 def hint(line: str, kind: Kind) -> str:
     """Say what a first line looks like that does not have the fields of TREC text."""
     if line.lstrip(" \t")[0] in "{[":

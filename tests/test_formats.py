@@ -6,7 +6,10 @@ import gzip
 import json
 import lzma
 import os
+import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -16,7 +19,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from polars_rank.errors import DataError
-from polars_rank.formats import read_qrels, read_run, replace_file, write_run
+from polars_rank.formats import read_qrels, read_run, write_run
+from polars_rank.output_files import replace_file
 from polars_rank.text_tables import decode
 
 CASES = {
@@ -680,8 +684,8 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     target.chmod(0o640)
 
     def fail_midway():
-        with replace_file(target) as temporary:
-            Path(temporary).write_text("half")
+        with replace_file(target) as file:
+            file.write(b"half")
             raise RuntimeError("midway")
 
     with pytest.raises(RuntimeError, match="midway"):
@@ -689,8 +693,8 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     assert target.read_text() == "old"
     link = tmp_path / "link"
     link.symlink_to(target)
-    with replace_file(link) as temporary:
-        Path(temporary).write_text("new")
+    with replace_file(link) as file:
+        file.write(b"new")
         assert target.read_text() == "old"
     assert (target.read_text(), stat.S_IMODE(target.stat().st_mode)) == ("new", 0o640)
     assert link.is_symlink()
@@ -705,12 +709,79 @@ def test_a_file_can_be_replaced_only_where_there_is_a_place(tmp_path):
         pass
     with pytest.raises(IsADirectoryError), replace_file(tmp_path):
         pass
-    with replace_file(os.devnull) as path:
-        assert path == os.devnull
-    longest = tmp_path / ("n" * 255)
-    with replace_file(longest) as temporary:
-        Path(temporary).write_text("x")
-    assert longest.read_text() == "x"
+    for longest in ("n" * 255, "🙂" * 63):
+        with replace_file(tmp_path / longest) as file:
+            file.write(b"x")
+        assert (tmp_path / longest).read_text() == "x"
+
+
+def test_what_is_no_ordinary_file_is_written_to_and_not_replaced():
+    with replace_file(os.devnull) as file:
+        file.write(b"x")
+    assert not Path(os.devnull).is_file()
+    with (
+        pytest.raises(OSError, match="No space left on device: '/dev/full'"),
+        replace_file("/dev/full") as file,
+    ):
+        file.write(b"x")
+    reader, writer = os.pipe()
+    with replace_file(f"/dev/fd/{writer}") as file:
+        file.write(b"piped")
+    assert os.read(reader, 9) == b"piped"
+    os.close(writer)
+    with (
+        pytest.raises(OSError, match="Bad file descriptor"),
+        replace_file(f"/proc/self/fd/{writer}") as file,
+    ):
+        file.write(b"x")
+    os.close(reader)
+
+
+@pytest.mark.parametrize("way", ["/dev/fd/{}", "/proc/self/fd/{}", "link"])
+def test_an_open_file_goes_on_where_it_is(tmp_path, way):
+    target = tmp_path / "log"
+    descriptor = os.open(target, os.O_CREAT | os.O_WRONLY)
+    os.write(descriptor, b"first\n")
+    path = way.format(descriptor)
+    if way == "link":
+        path = tmp_path / "link"
+        path.symlink_to(f"/dev/fd/{descriptor}")
+    run = pl.DataFrame({"query": ["q"], "item": ["a"], "score": [1.0]})
+    write_run(run, path, system="s")
+    os.write(descriptor, b"last\n")
+    os.close(descriptor)
+    assert target.read_text() == "first\nq Q0 a 1 1.0 s\nlast\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_no_temporary_file(tmp_path, number):
+    code = f"""
+import os, signal
+from polars_rank.output_files import replace_file
+with replace_file({str(tmp_path / "out")!r}) as file:
+    file.write(b"half")
+    assert os.listdir({str(tmp_path)!r})
+    os.kill(os.getpid(), {number})
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
+    assert (done.returncode, done.stderr) == (-number, b"")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_signals_are_left_as_they_were(tmp_path):
+    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)]
+    with replace_file(tmp_path / "out"):
+        pass
+    assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)] == before
+
+
+@pytest.mark.parametrize("name", ["run.json", "run.md", "run.xlsx", "run.csv.zst"])
+def test_a_name_that_promises_another_format_is_refused(tmp_path, name):
+    run = pl.DataFrame({"query": ["q"], "item": ["a"], "score": [1.0]})
+    with pytest.raises(ValueError, match=r"can't be written as .*; use .*\.csv, .* or say format="):
+        write_run(run, tmp_path / name)
+    write_run(run, tmp_path / name, format="jsonl")
+    assert read_run(tmp_path / name).collect().rows() == [("q", "a", 1.0)]
 
 
 # Real files
