@@ -6,6 +6,8 @@ from difflib import get_close_matches
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
+import polars as pl
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -42,11 +44,25 @@ def require_choice(argument: str, value: object, choices: Sequence[object]) -> N
 
 
 def require_columns(columns: Iterable[str], wanted: Iterable[str], table: str) -> None:
-    """Refuse a table that lacks a column, listing the columns there are."""
+    """Refuse a table that lacks a column, listing the columns there are; of a schema, Python objects too."""
     have = list(columns)
     for name in wanted:
         if name not in have:
             raise DataError(f"{table} has no column {name!r}{nearest(name, have)}; its columns are {have}")
+        if isinstance(columns, pl.Schema) and columns[name] == pl.Object:
+            raise DataError(
+                f"{table}.{name} has type Object, which Polars can't group, sort or compare; "
+                "make it text first, as by .map_elements(str, return_dtype=pl.String)"
+            )
+
+
+def refuse_patterns(argument: str, names: Iterable[str]) -> None:
+    """Refuse names that Polars takes for patterns, such as ``*`` and ``^a.*$``."""
+    for name in names:
+        if name == "*" or (name.startswith("^") and name.endswith("$")):
+            raise ValueError(
+                f"{argument}={name!r} is a pattern in Polars, not one column; rename the column first"
+            )
 
 
 def needs(purpose: str, package: str, *modules: str) -> Callable[[Callable[P, R]], Callable[P, R]]:

@@ -7,7 +7,7 @@ import polars as pl
 
 from polars_rank.catalogue import Aggregate, Call, parse, programs
 from polars_rank.conventions import convention_of
-from polars_rank.errors import DataError, require_choice, require_columns
+from polars_rank.errors import DataError, refuse_patterns, require_choice, require_columns
 from polars_rank.flat import JUDGED, RETURNED, counts, flat_plan, is_flat
 from polars_rank.intervals import SummaryInterval, summary_statistics
 from polars_rank.judging import (
@@ -126,6 +126,12 @@ def evaluate(
     """
     columns = {"query": query, "rank": rank, "relevance": relevance}
     refuse_names("by", by or [], ())
+    for argument, names in {
+        **{part: [name] for part, name in columns.items()},
+        "by": by,
+        "keys": keys,
+    }.items():
+        refuse_patterns(argument, names or [])
     calls, carried = _read(measures, convention), list(by or [])
     if qrels is not None:
         tables = []
@@ -275,7 +281,7 @@ def _refuse_run(schema: pl.Schema, columns: Mapping[str, str]) -> None:
             f"table has no column {columns['relevance']!r}; its columns are {schema.names()}. "
             "For a run, give its judgements: evaluate(run, measures, qrels=qrels)"
         )
-    require_columns(schema.names(), columns.values(), "table")
+    require_columns(schema, columns.values(), "table")
     for name in ("rank", "relevance"):
         require_number(schema[columns[name]], f"table.{columns[name]}")
 
@@ -291,7 +297,7 @@ def _per_query(
     refuse_names("measures", list(calls), [*ranking, *carried])
     own = {name for call in calls.values() if isinstance(call, Call) for name in call.measure.columns}
     wanted = [*ranking, *carried, *sorted(columns.get(name, name) for name in own)]
-    require_columns(rows.collect_schema().names(), wanted, "table")
+    require_columns(rows.collect_schema(), wanted, "table")
     if any(isinstance(call, Call) and call.judged_only for call in calls.values()):
         kept = returned(number(columns["rank"])) & judged(number(columns["relevance"]))
         again = pl.when(kept).then(number(columns["rank"])).rank("min").over(ranking)
@@ -394,7 +400,7 @@ def summarize(
     default: list[str] = ["system"] if "system" in schema else []
     slices: list[str] = default if by is None else [by] if isinstance(by, str) else list(by)
     chosen: Sequence[str] | None = [measures] if isinstance(measures, str) else measures
-    require_columns(schema.names(), [*slices, *(chosen or [])], "per_query")
+    require_columns(schema, [*slices, *(chosen or [])], "per_query")
     aggregates = _aggregates(schema, slices, chosen, convention)
     if aggregate is not None:
         require_choice("aggregate", aggregate, get_args(Aggregate))

@@ -347,6 +347,12 @@ def writable_run(run: Frame, chosen: Format, system: str | None) -> pl.DataFrame
         system = system or "polars_rank"
     if system is not None:
         table = table.with_columns(system=pl.lit(system))
+    nested = chosen in ("csv", "tsv")
+    for column, dtype in table.schema.items():
+        if dtype == pl.Object or (nested and (dtype.is_nested() or dtype == pl.Binary)):
+            raise DataError(
+                f"{chosen} can't hold run.{column}, which has type {dtype}; drop it or cast it to text"
+            )
     return table if chosen == "parquet" else _writable(table, chosen)
 
 

@@ -142,7 +142,7 @@ def plan(
     """
     groups = as_list(by)
     schema = per_query.collect_schema()
-    require_columns(schema.names(), [query, system, *groups], "per_query")
+    require_columns(schema, [query, system, *groups], "per_query")
     require_different({"query": query, "system": system})
     reserved = {query, system, "measure", "system", "baseline"}
     for name in groups:

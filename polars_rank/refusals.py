@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import polars as pl
 
 from polars_rank.errors import DataError, require_columns
-from polars_rank.tables import OURS
+from polars_rank.tables import OURS, column
 
 
 def refuse_swapped(
@@ -34,10 +34,10 @@ def refuse_swapped(
         raise DataError(f"run has neither {score!r} nor {rank!r}; its columns are {run}")
 
 
-def require_number(dtype: pl.DataType, column: str) -> None:
+def require_number(dtype: pl.DataType, name: str) -> None:
     """Refuse what casts to a number and is none: text, dates, durations."""
     if not (dtype.is_numeric() or isinstance(dtype, pl.Boolean | pl.Null)):
-        raise DataError(f"{column} has type {dtype}, which is no number: cast it first")
+        raise DataError(f"{name} has type {dtype}, which is no number: cast it first")
 
 
 def grade_of(qrels: pl.LazyFrame, relevance: str) -> pl.Expr:
@@ -64,7 +64,7 @@ def no_nulls(frame: pl.LazyFrame, columns: Sequence[str], table: str) -> pl.Lazy
 
     schema = frame.collect_schema()
     checked = [
-        pl.col(name).map_batches(check(name), return_dtype=schema[name], is_elementwise=True)
+        column(name).map_batches(check(name), return_dtype=schema[name], is_elementwise=True)
         for name in columns
     ]
     return frame.with_columns(checked)

@@ -63,14 +63,19 @@ def named_apart(names: Sequence[str], argument: str = "by") -> dict[str, str]:
     return {name: f"{_APART}{name}" for name in names}
 
 
+def column(name: str) -> pl.Expr:
+    """Take a column by its name, even if the name looks like a pattern: ``*``, ``^a.*$``."""
+    return cs.by_name(name).as_expr()
+
+
 def columns_apart(apart: Mapping[str, str]) -> list[pl.Expr]:
     """Take the columns that `named_apart` has named; a name that looks like a pattern is a name."""
-    return [cs.by_name(name).alias(other) for name, other in apart.items()]
+    return [column(name).alias(other) for name, other in apart.items()]
 
 
 def set_apart(frame: pl.LazyFrame, names: Sequence[str], table: str) -> tuple[pl.LazyFrame, list[str]]:
     """Add a user's columns under names that are apart, and give these."""
-    require_columns(frame.collect_schema().names(), names, table)
+    require_columns(frame.collect_schema(), names, table)
     apart = named_apart(names)
     return frame.with_columns(columns_apart(apart)), list(apart.values())
 
@@ -132,13 +137,13 @@ def unify_ids(frames: Mapping[str, pl.LazyFrame], columns: Sequence[str]) -> dic
     for table, schema in schemas.items():
         require_columns(schema.names(), columns, table)
     casts: list[pl.Expr] = []
-    for column in columns:
-        kinds = {table: id_kind(schema[column], column, table) for table, schema in schemas.items()}
+    for name in columns:
+        kinds = {table: id_kind(schema[name], name, table) for table, schema in schemas.items()}
         known = {table: kind for table, kind in kinds.items() if kind != "null"}
         if len(set(known.values())) > 1:
-            types = ", ".join(f"{table}.{column} is {schemas[table][column]}" for table in known)
+            types = ", ".join(f"{table}.{name} is {schemas[table][name]}" for table in known)
             raise DataError(f"id types differ: {types}; cast one of them, so that ids can match")
-        casts.append(pl.col(column).cast(_common_id_type([schemas[table][column] for table in known])))
+        casts.append(column(name).cast(_common_id_type([schemas[table][name] for table in known])))
     return {table: frame.with_columns(casts) for table, frame in frames.items()}
 
 
