@@ -34,10 +34,16 @@ def told_format(text: Text, names: Mapping[str, str], fields: Sequence[str] | No
         raise DataError(
             f'{text.name} looks like one JSON array: write one object a line (else, format="trec")'
         )
+    if re.match(r"\S+[ \t]+qid:", line):
+        raise DataError(
+            f"{text.name} looks like a list for learning to rank (LETOR, SVMlight): grade, qid:query and "
+            f"so on; make a table of query, item and relevance of it. Its first line is {line!r}"
+        )
     found = json_object(line)
     if found and all(isinstance(entry, dict | list) for entry in found.values()):
         raise DataError(f"{text.name} is one JSON object of queries: read it by from_dict(json.load(file))")
-    if found or (line.startswith("{") and named_format(text.name) == "jsonl"):
+    spoilt = line.startswith("{") and (named_format(text.name) == "jsonl" or re.match(r'\{\s*"[^"]*":', line))
+    if found or spoilt:
         return "jsonl"
     for separated in _SEPARATED:
         cells = _cells(line, separated)

@@ -369,6 +369,10 @@ def _writable(table: pl.DataFrame, chosen: Format) -> pl.DataFrame:
         else:
             wrong = table[column].str.contains(UNWRITABLE[chosen][column])
             _refuse_values(wrong, table[column], f"{chosen} can't hold it; write Parquet or JSON lines")
+    first = table.to_series()
+    if chosen in ("csv", "tsv") and first.dtype == pl.String:
+        marked = first.str.starts_with("\ufeff")
+        _refuse_values(marked, first, "at the start of a line that would be a byte order mark; write Parquet")
     if chosen == "jsonl" and "score" in table.columns:
         wrong = ~table["score"].cast(pl.Float64).is_finite()
         _refuse_values(wrong, table["score"], "JSON has no such number; write Parquet or CSV")
