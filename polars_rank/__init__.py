@@ -1,5 +1,6 @@
 """Evaluate rankings where the data lives: measures as Polars expressions and DuckDB SQL macros."""
 
+import polars_rank.at_start  # noqa: F401 - first: Ctrl-C during the imports below
 from polars_rank.catalogue import MEASURES, to_sql
 from polars_rank.checking import check
 from polars_rank.comparison import adjust, compare

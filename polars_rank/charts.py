@@ -89,7 +89,7 @@ def precision_recall(
     [1.0, 1.0, 1.0, 1.0, 0.67, 0.67, 0.67, 0.0, 0.0, 0.0, 0.0]
     """
     rows = as_lazy(judged, "judged")
-    require_columns(rows.collect_schema().names(), [*keys, query, rank, relevance], "judged")
+    require_columns(rows.collect_schema(), [*keys, query, rank, relevance], "judged")
     apart = named_apart([*keys, query], "keys")
     ranking = list(apart.values())
     systems = ranking[:-1]

@@ -7,7 +7,7 @@ import polars as pl
 
 from polars_rank.catalogue import Aggregate, Call, expand, parse, programs
 from polars_rank.conventions import convention_of
-from polars_rank.errors import DataError, require_choice, require_columns
+from polars_rank.errors import DataError, refuse_patterns, require_choice, require_columns
 from polars_rank.flat import JUDGED, RETURNED, counts, flat_plan, is_flat
 from polars_rank.intervals import SummaryInterval, summary_statistics
 from polars_rank.judged_tables import readable, refuse_run, without_repeats
@@ -142,6 +142,12 @@ def evaluate(
     columns = {"query": query, "rank": rank, "relevance": relevance}
     require_choice("rank_base", rank_base, (0, 1))
     refuse_names("by", by or [], ())
+    for argument, names in {
+        **{part: [name] for part, name in columns.items()},
+        "by": by,
+        "keys": keys,
+    }.items():
+        refuse_patterns(argument, names or [])
     calls, carried = _read(measures, convention), list(by or [])
     if qrels is not None:
         tables = []
@@ -305,7 +311,7 @@ def _per_query(
     own = {name for call in calls.values() if isinstance(call, Call) for name in call.measure.columns}
     wanted = [*ranking, *carried, *sorted(columns.get(name, name) for name in own)]
     schema = rows.collect_schema()
-    require_columns(schema.names(), wanted, "table")
+    require_columns(schema, wanted, "table")
     if any(isinstance(call, Call) and call.judged_only for call in calls.values()):
         kept = returned(number(columns["rank"])) & judged(number(columns["relevance"]))
         again = pl.when(kept).then(number(columns["rank"])).rank("min").over(ranking)
@@ -447,7 +453,7 @@ def summarize(
     schema = rows.collect_schema()
     slices: list[str] = with_system([by] if isinstance(by, str) else by or [], system, schema.names())
     chosen: Sequence[str] | None = [measures] if isinstance(measures, str) else measures
-    require_columns(schema.names(), [*slices, *(chosen or [])], "per_query")
+    require_columns(schema, [*slices, *(chosen or [])], "per_query")
     aggregates = _aggregates(schema, slices, chosen, convention)
     if aggregate is not None:
         require_choice("aggregate", aggregate, get_args(Aggregate))

@@ -21,7 +21,7 @@ def refuse_run(schema: pl.Schema, columns: Mapping[str, str]) -> None:
             f"table has no column {columns['relevance']!r}; its columns are {schema.names()}. "
             "For a run, give its judgements: evaluate(run, measures, qrels=qrels)"
         )
-    require_columns(schema.names(), columns.values(), "table")
+    require_columns(schema, columns.values(), "table")
     for name in ("rank", "relevance"):
         require_number(schema[columns[name]], f"table.{columns[name]}")
 
@@ -75,7 +75,7 @@ def without_repeats(
     if item not in schema and item == "item":
         return None
     place = list(dict.fromkeys([*ranking, item, *({"subtopic"} & {*read})]))
-    require_columns(schema.names(), place, "table")
+    require_columns(schema, place, "table")
     way_out = apart_by_keys(rows, ranking, item, ["score", "rank", "relevance", relevance], _REMEDY)
     known = rows.filter(pl.col(item).is_not_null())
     if isinstance(table, pl.DataFrame):

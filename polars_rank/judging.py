@@ -9,7 +9,7 @@ import polars.selectors as cs
 
 from polars_rank.attributes import with_attributes
 from polars_rank.conventions import convention_of
-from polars_rank.errors import require_choice, require_columns
+from polars_rank.errors import refuse_patterns, require_choice, require_columns
 from polars_rank.ranking import (
     OrderBy,
     ScoreType,
@@ -78,14 +78,16 @@ class Judging:
                 f"depth must be a whole number of at least 1, got {self.depth!r}; "
                 "use depth=None for whole rankings"
             )
-        columns = {name: getattr(self, name) for name in ("query", "item", "rank", "relevance")}
+        columns = {name: getattr(self, name) for name in ("query", "item", "score", "rank", "relevance")}
         require_different(columns)
-        roles = {*columns.values(), self.score}
+        for argument, name in columns.items():
+            refuse_patterns(argument, [name])
         for argument in ("keys", "attributes"):
             given = getattr(self, argument)
             names = [] if given is None or isinstance(given, pl.DataFrame | pl.LazyFrame) else given
             refuse_names(argument, names, ())
-            for name in roles.intersection(names):
+            refuse_patterns(argument, names)
+            for name in set(columns.values()).intersection(names):
                 raise ValueError(
                     f"{argument} names {name!r}, which has a part in the ranking already; leave it out"
                 )
@@ -332,7 +334,7 @@ def _read(run: Frame, qrels: Frame, options: Judging) -> tuple[pl.LazyFrame, pl.
         order_by=options.order_by,
     )
     tables = unify_ids(tables, [options.query, options.item])
-    names = tables["run"].collect_schema().names()
+    names = tables["run"].collect_schema()
     keys = list(options.keys) if options.keys is not None else ["system"] if "system" in names else []
     require_columns(names, keys, "run")
     run_rows = no_nulls(tables["run"], [options.query, options.item, *keys], "run")

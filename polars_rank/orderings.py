@@ -302,7 +302,7 @@ def _matched(first: Frame, second: Frame, columns: _Columns) -> tuple[pl.LazyFra
     group_names = [*(apart[name] for name in groups), _ALL]
     for table, frame in sides.items():
         schema = frame.collect_schema()
-        require_columns(schema.names(), [*groups, item, rank], table)
+        require_columns(schema, [*groups, item, rank], table)
         require_number(schema[rank], f"{table}.{rank}")
     sides = unify_ids(sides, [name for name in (*groups, item) if name in ("query", item)])
     places, grouped = [], [pl.LazyFrame({_ALL: pl.Series([0], dtype=pl.Int8)})] * (not groups)

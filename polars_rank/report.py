@@ -115,7 +115,7 @@ def standings(
     given: list[str] = as_list(by)
     names = measure_columns(table.schema, measures, [system, query, *given])
     apart = named_apart([query, system, *given])
-    require_columns(table.columns, apart, "per_query")
+    require_columns(table.schema, apart, "per_query")
     query, system, *slices = apart.values()
     table = (
         unify_ids({"per_query": table.lazy()}, list(apart)[:2])["per_query"]

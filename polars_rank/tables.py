@@ -81,7 +81,7 @@ def renamed(frame: pl.LazyFrame, names: Mapping[str, str]) -> pl.LazyFrame:
 
 def set_apart(frame: pl.LazyFrame, names: Sequence[str], table: str) -> tuple[pl.LazyFrame, list[str]]:
     """Add a user's columns under names that are apart, and give these."""
-    require_columns(frame.collect_schema().names(), names, table)
+    require_columns(frame.collect_schema(), names, table)
     apart = named_apart(names)
     return frame.with_columns(columns_apart(apart)), list(apart.values())
 
@@ -150,7 +150,7 @@ def unify_ids(frames: Mapping[str, pl.LazyFrame], columns: Sequence[str]) -> dic
     """
     schemas = {table: frame.collect_schema() for table, frame in frames.items()}
     for table, schema in schemas.items():
-        require_columns(schema.names(), columns, table)
+        require_columns(schema, columns, table)
     casts: list[pl.Expr] = []
     for name in columns:
         kinds = {table: id_kind(schema[name], name, table) for table, schema in schemas.items()}
