@@ -150,6 +150,11 @@ def _share(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
     return pl.when(whole != 0).then(part / whole).otherwise(0.0)
 
 
+def _divisor(number: float) -> pl.Expr:
+    """Make a column of a number: by a literal, Polars multiplies with the reciprocal, and 3 / 20 isn't 0.15."""
+    return _retrieved * 0 + number
+
+
 def _geometric(value: pl.Expr) -> pl.Expr:
     return pl.max_horizontal(value, LEAST).log()
 
@@ -182,7 +187,7 @@ def _eleven_points(wanted: Wanted, _: Options) -> list[pl.Expr]:
     total = pl.lit(0.0)
     for share in reversed(wanted.numbers):
         total = total + pl.col(f"precision@{share}")
-    return [total / len(wanted.numbers)]
+    return [total / _divisor(len(wanted.numbers))]
 
 
 def _gained(value: Callable[[Callable[[str], pl.Expr]], pl.Expr]) -> "Formula":
@@ -214,7 +219,7 @@ FORMULAS: dict[str, Formula] = {
     "bpref": _single(_share(pl.col("kept"), _relevant)),
     "recip_rank": _single(_share(pl.lit(1.0), pl.col("first"))),
     "iprec_at_recall": _interpolated,
-    "P": _cut("found", pl.lit),
+    "P": _cut("found", _divisor),
     "relstring": _single(pl.col("relevances").fill_null("")),
     "recall": _cut("found", lambda _: _relevant),
     "infAP": _single(_share(pl.col("inferred"), _relevant)),
@@ -246,5 +251,5 @@ FORMULAS: dict[str, Formula] = {
     "yaap": _single(((1 + pl.col("summed")) / (1 + _relevant - pl.col("summed"))).log()),
     "rbp": lambda wanted, _: [pl.col("|".join(wanted.names))],
     "rbp_resid": lambda wanted, _: [pl.col("|".join(wanted.names))],
-    "unj": _cut("unjudged", pl.lit),
+    "unj": _cut("unjudged", _divisor),
 }
