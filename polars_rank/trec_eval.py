@@ -20,9 +20,9 @@ Where trec_eval is broken, this is not:
 * Preferences that contradict each other end with exit code 4; trec_eval aborts.
 
 What is refused here, and not there: scores, grades and z-scores that are no numbers (trec_eval takes them
-for 0), parameters that are infinite or not decimal, cutoffs that would print as one name, a z-score given
-twice, ``-l``, ``-M`` and ``-N`` that are no whole number from 0 to 2^63 - 1, comments in files for version 9,
-an item twice below the depth of ``-M``. Left out: traces (``-D``).
+for 0); grades of 2^53 or more; parameters that are infinite or not decimal; cutoffs that would print as one
+name; a z-score given twice; ``-l``, ``-M`` and ``-N`` that are no whole number from 0 to 2^63 - 1; comments
+in files for version 9; an item twice below the depth of ``-M``. Left out: traces (``-D``).
 """
 
 import re

@@ -51,10 +51,10 @@ def _judgements(path: str, format_name: Format, version: Version) -> pl.DataFram
     if format_name in ("qrels", "qrels_jg"):
         if format_name == "qrels_jg":
             refuse_repeats(rows.select("query", "group", "item"), path)
+        if (rows["relevance"].cast(pl.Float64).fill_nan(0.0).abs() >= 2.0**53).any():
+            raise DataError(f"{path} holds a grade of 2^53 or more; grades must be smaller")
         # trec_eval reads whole numbers: a grade of 1.7 is 1, one of NaN is 0.
-        grade = pl.col("relevance")
-        whole = rows.schema["relevance"].is_integer()
-        return rows.with_columns(grade if whole else grade.fill_nan(0.0).cast(pl.Int64))
+        return rows.with_columns(pl.col("relevance").cast(pl.Float64).fill_nan(0.0).cast(pl.Int64))
     if rows.schema["relevance"].is_float() and rows["relevance"].is_nan().any():
         raise DataError(f"{path} holds a level of preference that is NaN; levels must be numbers")
     level = pl.col("relevance").cast(pl.Float32 if version == 9 else pl.Float64)

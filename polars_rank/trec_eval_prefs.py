@@ -35,7 +35,7 @@ def preference_values(
     whole = _marked(rows.filter(~pl.col("parted")))
     last_levels = rows.filter("parted").sort("subgroup", "level", descending=[False, True])
     parted = _marked(last_levels.unique(["judge", "item"], keep="last", maintain_order=True))
-    _refuse_two_levels(whole, groups)
+    _refuse_levels(whole, rows.filter("parted"), groups)
     closed = _closed(_pairs(rows.filter("parted")).select("judge", "better", "worse"), parted, groups)
     pairs = pl.concat([_pairs(whole), closed]).join(groups, on="judge")
     counted = groups
@@ -97,9 +97,11 @@ def _marked(items: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _refuse_two_levels(whole: pl.DataFrame, groups: pl.DataFrame) -> None:
-    levels = whole.group_by("judge", "item").agg(_level.n_unique()).filter(_level > 1)
-    _refuse(levels, groups, "has two levels in one subgroup")
+def _refuse_levels(whole: pl.DataFrame, parted: pl.DataFrame, groups: pl.DataFrame) -> None:
+    twice = whole.group_by("judge", "item").agg(wrong=_level.n_unique() > 1)
+    _refuse(twice.filter("wrong"), groups, "has two levels in one subgroup")
+    mixed = parted.group_by("judge", "item").agg(wrong=(_level == 0).any() & (_level > 0).any())
+    _refuse(mixed.filter("wrong"), groups, "has level 0 in one subgroup and a higher one in another")
 
 
 def _refuse(wrong: pl.DataFrame, groups: pl.DataFrame, problem: str) -> None:

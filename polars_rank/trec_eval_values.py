@@ -151,7 +151,7 @@ def _share(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
 
 
 def _divisor(number: float) -> pl.Expr:
-    """Make a column of a number: by a literal, Polars multiplies with the reciprocal, and 3 / 20 isn't 0.15."""
+    """Make a column of a number: Polars divides by a literal as * (1 / number), which is off by a bit."""
     return _retrieved * 0 + number
 
 
