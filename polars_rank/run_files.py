@@ -60,7 +60,7 @@ def _name(path: str, tags: Sequence[str | None], level: int) -> pl.Expr:
     tag, file = pl.col("system").cast(pl.String), pl.lit(path if level == 2 else stem)
     if level == 0 and list(tags) != [None]:
         return tag
-    return file if len(tags) <= 1 else pl.format("{}:{}", file, tag)
+    return file if len(tags) <= 1 else pl.concat_str(file, pl.lit(":"), tag)
 
 
 def loaded(run: pl.LazyFrame) -> Frame:

@@ -139,6 +139,21 @@ WITH
         WHERE rank >= 1 AND isfinite(rank)
     ),
 
+    _rank_in_order AS (
+        SELECT
+            *,
+            row_number() OVER (PARTITION BY ranking ORDER BY rank ASC, item_text DESC, id DESC) AS position
+        FROM _rank_whole
+        WHERE qrels IS NOT NULL AND NOT has_score
+    ),
+
+    _rank_moved AS (
+        SELECT
+            *,
+            position + max(floor(rank) - position) OVER (PARTITION BY ranking ORDER BY position) AS place
+        FROM _rank_in_order
+    ),
+
     _rank_asked AS (SELECT DISTINCT query FROM _rank_known),
 
     _rank_graded AS (SELECT * FROM _rank_grades WHERE NOT incomplete),
@@ -219,6 +234,10 @@ WITH
         FROM _rank_known
         WHERE has_score AND score IS NULL AND (qrels IS NOT NULL OR rank >= 1)
         UNION ALL
+        SELECT 11.5, 'score infinite', query, item, NULL
+        FROM _rank_known
+        WHERE isinf(score) AND (qrels IS NOT NULL OR rank >= 1)
+        UNION ALL
         SELECT 12, 'rank null or NaN', query, item, NULL
         FROM _rank_known
         WHERE qrels IS NOT NULL AND has_rank AND rank IS NULL
@@ -255,10 +274,24 @@ WITH
         FROM _rank_graded
         WHERE qrels IS NOT NULL AND relevance IS NULL
         UNION ALL
+        SELECT 20.2, 'query without a grade', query, NULL, NULL
+        FROM _rank_graded
+        WHERE qrels IS NOT NULL
+        GROUP BY query
+        HAVING count(relevance) = 0
+        UNION ALL
+        SELECT 20.4, 'ranking without a grade', query, NULL, NULL
+        FROM _rank_known
+        WHERE qrels IS NULL
+        GROUP BY ranking, query
+        HAVING count(relevance) = 0
+        UNION ALL
         SELECT 21, 'no grade reaches min_relevance', query, NULL, NULL
         FROM _rank_graded
         GROUP BY query
         HAVING coalesce(max(relevance) < min_relevance, TRUE)
+        UNION ALL
+        SELECT 21.5, 'grade infinite', query, item, NULL FROM _rank_graded WHERE isinf(relevance)
         UNION ALL
         SELECT 22, 'grade above max_relevance', query, item, NULL FROM _rank_graded WHERE relevance > max_relevance
         UNION ALL
@@ -272,6 +305,8 @@ WITH
                 SELECT 1 FROM _rank_known AS missed
                 WHERE missed.relevance IS NOT NULL AND NOT coalesce(missed.rank >= 1, FALSE)
             )
+        UNION ALL
+        SELECT 24, 'rank moved to a place of its own', query, item, NULL FROM _rank_moved WHERE place != rank
     ),
 
     _rank_checked AS (
