@@ -36,12 +36,15 @@ def preference_values(
     last_levels = rows.filter("parted").sort("subgroup", "level", descending=[False, True])
     parted = _marked(last_levels.unique(["judge", "item"], keep="last", maintain_order=True))
     _refuse_levels(whole, rows.filter("parted"), groups)
-    closed = _closed(_pairs(rows.filter("parted")).select("judge", "better", "worse"), parted, groups)
-    pairs = pl.concat([_pairs(whole), closed]).join(groups, on="judge")
-    counted = groups
-    for table in (_items_counted(pl.concat([whole, parted])), _pairs_counted(pairs)):
-        counted = counted.join(table, on="judge", how="left")
-    by_query = _by_query(counted.fill_null(0)).join(_pair_ratios(pairs), on="query", how="left").fill_null(0)
+    closed = _closed(_pairs(rows.filter("parted")), parted, groups).join(groups, on="judge")
+    items = _items_counted(pl.concat([whole, parted]))
+    counts = pl.concat([_whole_counted(whole), _pairs_counted(closed)])
+    counted = groups.join(items, on="judge", how="left").join(counts, on="judge", how="left")
+    # Of one whole group, each pair has one preference: its share of pairs is that of preferences.
+    several = groups.filter("several")
+    repeated = _pairs(whole.join(several, on="judge", how="semi")).join(several, on="judge")
+    pairs = pl.concat([repeated, closed.select(repeated.columns)])
+    by_query = _by_query(counted.fill_null(0)).update(_pair_ratios(pairs), on="query")
     measures = [each.measure for each in wanted if each.measure in by_query.columns]
     return by_query.sort("query").select("query", *measures)
 
@@ -70,7 +73,12 @@ def _placed(ranked: pl.DataFrame, preferences: pl.DataFrame) -> tuple[pl.DataFra
     rows = preferences.join(items, on=["query", "item"])
     groups = (
         rows.group_by("query", "group")
-        .agg(pl.col("num_returned").first(), parted=pl.col("subgroup").n_unique() > 1)
+        .agg(
+            pl.col("num_returned").first(),
+            parted=pl.col("subgroup").n_unique() > 1,
+            repeated=pl.len() > pl.col("place").n_unique(),
+        )
+        .with_columns(several=(pl.len().over("query") > 1) | pl.col("repeated"))
         .sort("query", "group")
         .with_row_index("judge")
     )
@@ -116,11 +124,10 @@ def _pairs(rows: pl.DataFrame) -> pl.DataFrame:
     within = ["judge", "subgroup"]
     levels = rows.select(*within, "level").unique()
     steps = levels.join(levels.rename({"level": "lower"}), on=within).filter(_level > pl.col("lower"))
-    marks = [name for name in ("kept", "kept_returned") if name in rows.columns]
     upper = rows.select(*within, "level", better="place")
-    lower = rows.select(*within, *marks, lower="level", worse="place")
+    lower = rows.select(*within, lower="level", worse="place")
     pairs = steps.join(upper, on=[*within, "level"]).join(lower, on=[*within, "lower"])
-    return pairs.select("judge", "better", "worse", *marks)
+    return pairs.select("judge", "better", "worse")
 
 
 def _closed(pairs: pl.DataFrame, items: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
@@ -172,6 +179,40 @@ def _items_counted(items: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _whole_counted(whole: pl.DataFrame) -> pl.DataFrame:
+    """Count the preferences of groups of one subgroup as `_pairs_counted` does, without the pairs.
+
+    For each item: how many of higher levels have a smaller place, and how many there are.
+    """
+    levels = whole.select("judge", lower="level").unique()
+    is_higher = (_level > pl.col("lower")).cast(pl.Int64)
+    rows = (
+        whole.join(levels, on="judge")
+        .sort("judge", "lower", "place")
+        .with_columns(
+            above=is_higher.cum_sum().over("judge", "lower"),
+            higher=is_higher.sum().over("judge", "lower"),
+            higher_returned=(is_higher * _returned).sum().over("judge", "lower"),
+        )
+        .filter(_level == pl.col("lower"))
+    )
+    above, higher, returned = pl.col("above"), pl.col("higher"), pl.col("higher_returned")
+    ful, ful_ret = pl.when(_returned).then(above).otherwise(returned), above * _returned
+    poss_ret = returned * _returned
+    kept, kept_returned = pl.col("kept"), pl.col("kept_returned")
+    return rows.group_by("judge").agg(
+        ful=ful.sum(),
+        ful_ret=ful_ret.sum(),
+        poss=higher.sum(),
+        poss_ret=poss_ret.sum(),
+        poss_imp=pl.when(_returned).then(higher).otherwise(returned).sum(),
+        kept_ful=(ful * kept).sum(),
+        kept_poss=(higher * kept).sum(),
+        kept_ful_ret=(ful_ret * kept_returned).sum(),
+        kept_poss_ret=(poss_ret * kept_returned).sum(),
+    )
+
+
 def _pairs_counted(pairs: pl.DataFrame) -> pl.DataFrame:
     """Count the preferences of each group: fulfilled and possible, of all, of returned and of kept items."""
     kept, kept_returned = pl.col("kept"), pl.col("kept_returned") & _both_returned
@@ -217,6 +258,11 @@ def _by_query(counted: pl.DataFrame) -> pl.DataFrame:
         "prefs_avgjg_Rnonrel": _as_many_nonrelevant(""),
         "prefs_avgjg_Rnonrel_ret": _as_many_nonrelevant("_ret"),
     }
+    of_all = {
+        "": _share(ful.sum(), poss.sum()),
+        "_ret": _share(ful_ret.sum(), poss_ret.sum()),
+        "_imp": _share(ful.sum(), poss_imp.sum()),
+    }
     # As there, one group that divides nothing by nothing makes the query 0.
     averages = {name: in_order(pl.col(name), pl.col("judge")).fill_nan(0.0) / pl.len() for name in shares}
     return (
@@ -226,9 +272,11 @@ def _by_query(counted: pl.DataFrame) -> pl.DataFrame:
             prefs_num_prefs_poss=poss.sum(),
             prefs_num_prefs_ful=ful.sum(),
             prefs_num_prefs_ful_ret=ful_ret.sum(),
-            prefs_simp=_share(ful.sum(), poss.sum()),
-            prefs_simp_ret=_share(ful_ret.sum(), poss_ret.sum()),
-            prefs_simp_imp=_share(ful.sum(), poss_imp.sum()),
+            **{
+                f"{name}{end}": share
+                for name in ("prefs_simp", "prefs_pair")
+                for end, share in of_all.items()
+            },
             **averages,
         )
     )

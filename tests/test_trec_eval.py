@@ -23,6 +23,9 @@ with_reference = pytest.mark.skipif(
     FOLDER is None, reason="POLARS_RANK_REFERENCE names no folder of reference collections"
 )
 
+# The command says nothing of a run without a judged item, as trec_eval.
+pytestmark = pytest.mark.filterwarnings("ignore::polars_rank.NoMatchWarning")
+
 
 def told(*arguments):
     """Give exit code, standard output and standard error."""
