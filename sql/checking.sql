@@ -87,28 +87,39 @@ WITH
         LEFT JOIN _rank_judgements AS q ON FALSE
     ),
 
-    _rank_known AS (
+    -- A number is far cheaper to group, partition and join by than a struct.
+    _rank_numbered AS MATERIALIZED (
+        SELECT
+            ranking,
+            row_number() OVER () AS number
+        FROM (SELECT DISTINCT ranking FROM _rank_rows WHERE NOT incomplete)
+    ),
+
+    _rank_known AS MATERIALIZED (
         SELECT
             r.query,
             r.id::varchar AS item,
             CASE WHEN typeof(r.id) LIKE 'ENUM%' THEN r.id::varchar END AS item_text,
             r.id,
-            r.ranking,
+            g.number AS ranking,
             CASE WHEN NOT isnan(r.relevance::double) THEN r.relevance::double END AS relevance,
             CASE WHEN NOT isnan(r.rank::double) THEN r.rank::double END AS rank,
             CASE WHEN NOT isnan(r.score::double) THEN r.score::double * CASE WHEN descending THEN 1 ELSE -1 END + 0.0 END
                 AS score,
             list_contains(n.names, 'score') AS has_score,
             list_contains(n.names, 'rank') AS has_rank
-        FROM _rank_rows AS r, _rank_names AS n
+        FROM _rank_rows AS r
+        INNER JOIN _rank_numbered AS g ON r.ranking = g.ranking
+        CROSS JOIN _rank_names AS n
         WHERE NOT r.incomplete
     ),
 
-    _rank_placed AS (
+    _rank_placed AS MATERIALIZED (
         SELECT
             *,
             rank() OVER (PARTITION BY ranking ORDER BY key DESC) AS first,
-            rank() OVER (PARTITION BY ranking ORDER BY key DESC) - 1 + count(*) OVER (PARTITION BY ranking, key) AS last,
+            -- Up to the last of its equals.
+            count(*) OVER (PARTITION BY ranking ORDER BY key DESC) AS last,
             row_number() OVER (PARTITION BY ranking ORDER BY known DESC, key DESC, item_text DESC, id DESC) AS position
         FROM (
             SELECT
@@ -139,9 +150,9 @@ WITH
         WHERE rank >= 1 AND isfinite(rank)
     ),
 
-    _rank_asked AS (SELECT DISTINCT query FROM _rank_known),
+    _rank_asked AS MATERIALIZED (SELECT DISTINCT query FROM _rank_known),
 
-    _rank_graded AS (SELECT * FROM _rank_grades WHERE NOT incomplete),
+    _rank_graded AS MATERIALIZED (SELECT * FROM _rank_grades WHERE NOT incomplete),
 
     _rank_answered AS (
         SELECT DISTINCT query FROM _rank_graded WHERE query IN (SELECT query FROM _rank_asked)
@@ -203,10 +214,10 @@ WITH
                 SELECT 1 FROM _rank_known AS r INNER JOIN _rank_graded AS q ON r.query = q.query AND r.item = q.item
             )
         UNION ALL
-        SELECT 9, 'item twice in a ranking', query, item, NULL
+        SELECT 9, 'item twice in a ranking', any_value(query), item, NULL
         FROM _rank_known
         WHERE item IS NOT NULL
-        GROUP BY ranking, query, item
+        GROUP BY ranking, item
         HAVING count(*) > 1
         UNION ALL
         SELECT 10, 'item judged twice', query, item, NULL
