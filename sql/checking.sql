@@ -117,10 +117,8 @@ WITH
     _rank_placed AS MATERIALIZED (
         SELECT
             *,
-            rank() OVER (PARTITION BY ranking ORDER BY key DESC) AS first,
-            -- Up to the last of its equals.
-            count(*) OVER (PARTITION BY ranking ORDER BY key DESC) AS last,
-            row_number() OVER (PARTITION BY ranking ORDER BY known DESC, key DESC, item_text DESC, id DESC) AS position
+            row_number() OVER in_order AS position,
+            lead(key) OVER in_order AS next_key
         FROM (
             SELECT
                 *,
@@ -129,6 +127,7 @@ WITH
             FROM _rank_known
             WHERE CASE WHEN qrels IS NULL THEN rank >= 1 WHEN has_score THEN TRUE ELSE rank IS NOT NULL END
         )
+        WINDOW in_order AS (PARTITION BY ranking ORDER BY known DESC, key DESC, item_text DESC, id DESC)
     ),
 
     _rank_both_orders AS (
@@ -143,11 +142,17 @@ WITH
     ),
 
     _rank_whole AS (
+        SELECT * FROM _rank_known WHERE rank >= 1 AND isfinite(rank)
+    ),
+
+    _rank_levels AS MATERIALIZED (
         SELECT
-            *,
-            count(*) OVER (PARTITION BY ranking, rank) AS equal_rank
-        FROM _rank_known
-        WHERE rank >= 1 AND isfinite(rank)
+            ranking,
+            rank,
+            any_value(query) AS query,
+            count(*) AS equals
+        FROM _rank_whole
+        GROUP BY ranking, rank
     ),
 
     _rank_asked AS MATERIALIZED (SELECT DISTINCT query FROM _rank_known),
@@ -242,18 +247,21 @@ WITH
         UNION ALL
         SELECT 14, 'rank not whole', query, item, NULL FROM _rank_whole WHERE rank % 1 != 0
         UNION ALL
-        SELECT 15, 'rank tied', query, item, NULL FROM _rank_whole WHERE equal_rank > 1
+        SELECT 15, 'rank tied', w.query, w.item, NULL
+        FROM _rank_whole AS w
+        INNER JOIN _rank_levels AS l ON w.ranking = l.ranking AND w.rank = l.rank
+        WHERE l.equals > 1
         UNION ALL
-        SELECT 16, 'ranks with a gap', query, NULL, NULL
-        FROM _rank_whole
-        GROUP BY ranking, query
-        HAVING max(rank) > count(DISTINCT rank)
+        SELECT 16, 'ranks with a gap', any_value(query), NULL, NULL
+        FROM _rank_levels
+        GROUP BY ranking
+        HAVING max(rank) > count(*)
         UNION ALL
         SELECT 17, 'rank against score', query, item, NULL
         FROM _rank_both_orders
         WHERE by_score > by_rank + equal_rank - 1 OR by_rank > by_score + equal_score - 1
         UNION ALL
-        SELECT DISTINCT ON (ranking) 18, 'tie across k', query, NULL, NULL FROM _rank_placed WHERE first <= k AND last > k
+        SELECT 18, 'tie across k', query, NULL, NULL FROM _rank_placed WHERE position = k AND key = next_key
         UNION ALL
         SELECT 19, 'unjudged within k', query, item, NULL
         FROM _rank_placed
