@@ -12,7 +12,7 @@ import polars as pl
 
 from polars_rank.conventions import convention_of
 from polars_rank.errors import nearest
-from polars_rank.option_checks import check_option
+from polars_rank.option_checks import check_option, takes_columns
 from polars_rank.trec_eval_measures import ENTRIES, NICKNAMES, wanted_measures
 
 Aggregate = Literal["mean", "sum", "geometric"]
@@ -34,6 +34,7 @@ class Measure:
     higher_is_better : direction.
     empty : the value for a query without a row.
     aggregate : how values of queries make one of the whole.
+    needs_judgements : whether `evaluate` gives null for a ranking without a single judged row.
     source : DOI, or author and year.
     names : program to its names for the measure, each with the options that the name implies, and with
         ``aggregate`` where the program sums up otherwise; a name that ends in ``_k`` is followed by a
@@ -49,6 +50,7 @@ class Measure:
     higher_is_better: bool
     empty: float | None
     aggregate: Aggregate
+    needs_judgements: bool
     source: str
     names: Mapping[str, Mapping[str, Options]]
     terms: Terms | None = field(repr=False)
@@ -76,25 +78,28 @@ def measure(
     higher_is_better: bool = True,
     empty: float | None = 0.0,
     aggregate: Aggregate = "mean",
+    needs_judgements: bool = True,
     terms: Terms | None = None,
 ) -> Callable[[Callable[P, pl.Expr]], Callable[P, pl.Expr]]:
-    """Record a measure in the catalogue and return its function unchanged."""
+    """Record a measure in the catalogue, and let its function refuse what is no column."""
 
     def record(function: Callable[P, pl.Expr]) -> Callable[P, pl.Expr]:
+        checked = takes_columns(function)
         MEASURES[function.__name__] = Measure(
             name=function.__name__,
-            function=function,
+            function=checked,
             bounds=bounds,
             higher_is_better=higher_is_better,
             empty=empty,
             aggregate=aggregate,
+            needs_judgements=needs_judgements,
             source=source,
             names=names,
             terms=terms,
             parameters=inspect.signature(function).parameters,
         )
         _names.cache_clear()
-        return function
+        return checked
 
     return record
 

@@ -5,10 +5,10 @@ from typing import NamedTuple, TypeVar
 
 import polars as pl
 
-from polars_rank.errors import DataError, require_columns
-from polars_rank.ranking import ordinal, score_key
+from polars_rank.errors import DataError, refuse_patterns, require_columns
+from polars_rank.ranking import distinct_places, ordinal, score_key
 from polars_rank.refusals import require_number
-from polars_rank.tables import Frame, as_lazy, id_kind, like
+from polars_rank.tables import Frame, as_lazy, id_kind, like, require_different
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
@@ -106,6 +106,9 @@ def check(
     if not isinstance(k, int | float) or isinstance(k, bool) or k < 1 or k % 1:
         raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
     names = {"query": query, "item": item, "score": score, "rank": rank, "relevance": relevance}
+    require_different(names)
+    for argument, given in {**{part: [name] for part, name in names.items()}, "keys": keys or []}.items():
+        refuse_patterns(argument, given)
     limits = Limits(k, min_relevance, max_relevance)
     if qrels is None:
         findings = _of_judged(as_lazy(table, "table"), names, keys, limits, descending=descending)
@@ -165,6 +168,8 @@ def _of_run(
     yield Finding("grade null or NaN", grades.filter(pl.col("relevance").is_null()), _ROW)
     yield Finding("query without a grade", _ungraded(grades, "query"), _QUERY)
     yield from _grade_findings(grades, limits, _ROW)
+    if "score" not in have:
+        yield Finding("rank moved to a place of its own", _moved(rows), _ROW)
 
 
 def _of_judged(
@@ -215,7 +220,7 @@ def _rows(
     schema = frame.collect_schema()
     keys = list(keys) if keys is not None else ["system"] if "system" in schema else []
     ids = ["query"] if table == "table" and names["item"] not in schema else ["query", "item"]
-    require_columns(schema.names(), [names[name] for name in ids] + keys, table)
+    require_columns(schema, [names[name] for name in ids] + keys, table)
     numbers = {}
     for name in ("score", "rank", "relevance"):
         dtype = schema.get(names[name])
@@ -287,6 +292,15 @@ def _rank_findings(rows: pl.LazyFrame, example: pl.Expr) -> Iterator[Finding]:
     yield Finding("rank not whole", placed.filter(rank % 1 != 0), example)
     yield Finding("rank tied", tied, example)
     yield Finding("ranks with a gap", gapped, _QUERY)
+
+
+def _moved(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Rows whose place is not their given rank, since that is tied or fractional."""
+    rank, order = pl.col("rank"), ordinal(-pl.col("rank"), pl.col("id"), "item-descending")
+    placed = rows.filter(rank >= 1, rank.is_finite())
+    placed = placed.with_columns(order=order.over("ranking").cast(pl.Int64))
+    place = distinct_places(rank, pl.col("order")).over("ranking", order_by="order")
+    return placed.filter(place != rank)
 
 
 def _grade_findings(rows: pl.LazyFrame, limits: Limits, example: pl.Expr) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ import polars as pl
 
 from polars_rank.errors import DataError
 from polars_rank.judging import judge
-from polars_rank.notes import query_notes, run_facts, strangers
+from polars_rank.notes import graded, number_notes, query_notes, run_facts, strangers
 from polars_rank.run_files import RunFile, loaded
 
 _IDS = {
@@ -23,6 +23,8 @@ def judged_files(
     by: Sequence[str],
     described: pl.DataFrame | None,
     options: Mapping[str, Any],
+    *,
+    allow_no_match: bool = False,
 ) -> tuple[pl.DataFrame, list[str]]:
     """Judge each run, and give all as one table with what a reader should know of them.
 
@@ -44,16 +46,15 @@ def judged_files(
                     f"{file.path} has no column {name!r} to slice by, nor has a file of --query-texts; "
                     f"its columns are {columns}"
                 )
-        facts.append(run_facts(run, grades))
-        said += strangers(facts[-1], run, grades)
+        facts.append(run_facts(run, grades, options))
+        said += strangers(facts[-1], run, grades, allow_no_match=allow_no_match)
         judged = judge(run, grades, **{**options, "attributes": of_run}).lazy()
         if about is not None:
             # The same column of a run is null where an item was missed.
             judged = judged.drop(about.columns[1:], strict=False).join(about.lazy(), on="query", how="left")
         parts.append(judged.select("query", "system", "item", "rank", "relevance", *by).collect())
-    said += query_notes(
-        pl.concat(facts).sort("system"), grades["query"].n_unique(), options.get("queries", "qrels")
-    )
+    known, asked = pl.concat(facts).sort("system"), graded(grades).collect()["query"].n_unique()
+    said += query_notes(known, asked, options.get("queries", "qrels")) + number_notes(known)
     table = pl.concat(parts, how="vertical_relaxed")
     systems = table["system"].unique().to_list()
     if len(systems) < 2:

@@ -108,12 +108,12 @@ def compare(
     -------
     DataFrame or LazyFrame
         As `per_query`. One row a slice, measure and pair, in that order: the `by` columns, `measure`,
-        `system`, `baseline`; `n` (queries compared) and `missing` (queries that one of the two lacks,
-        counted as 0 or left out), Int64; `mean`, `mean_baseline`, `difference`, `low`, `high` in the units
-        of the measure; `wins`, `ties`, `losses`, Int64, which sum to `n`; `effect_size` (Cohen's d of
-        paired samples, in standard deviations of the difference); `statistic_t`, `statistic_wilcoxon`, and
-        a column a test, ``p_t``, in [0, 1], each followed by its corrections, ``p_t_holm``; `reason`, why
-        something is null. All other numbers are Float64.
+        `system`, `baseline`; `n` (queries compared: both values are finite) and `missing` (queries that one
+        of the two lacks, counted as 0 or left out), Int64; `mean`, `mean_baseline`, `difference`, `low`,
+        `high` in the units of the measure; `wins`, `ties`, `losses`, Int64, which sum to `n`; `effect_size`
+        (Cohen's d of paired samples, in standard deviations of the difference); `statistic_t`,
+        `statistic_wilcoxon`, and a column a test, ``p_t``, in [0, 1], each followed by its corrections,
+        ``p_t_holm``; `reason`, why something is null. All other numbers are Float64.
 
         With one query, or where all differences are equal, there is no variance: interval, effect size
         and the p values of ``"t"`` and ``"bootstrap"`` are null. Where all are zero, those of the other

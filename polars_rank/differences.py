@@ -13,6 +13,7 @@ from polars_rank.refusals import no_nulls, require_number
 from polars_rank.tables import (
     Frame,
     as_lazy,
+    column,
     columns_apart,
     like,
     named_apart,
@@ -97,7 +98,7 @@ def diff(
     tables = {"judged_a": as_lazy(judged_a, "judged_a"), "judged_b": as_lazy(judged_b, "judged_b")}
     for table, rows in tables.items():
         schema = rows.collect_schema()
-        require_columns(schema.names(), [*apart, rank, relevance, *totals], table)
+        require_columns(schema, [*apart, rank, relevance, *totals], table)
         for name in (rank, relevance):
             require_number(schema[name], f"{table}.{name}")
     part = contribution(call, place[:-1], text=measure, item=place[-1])
@@ -223,15 +224,15 @@ def gains(
     rows = as_lazy(per_query, "per_query")
     carried: list[str] = as_list(by)
     schema = rows.collect_schema()
-    require_columns(schema.names(), [query, system, measure, *carried], "per_query")
+    require_columns(schema, [query, system, measure, *carried], "per_query")
     require_number(schema[measure], f"per_query.{measure}")
     refuse_names("by", carried, [query])
     apart: dict[str, str] = named_apart([query, *carried])
     place: list[str] = list(apart.values())
     rows = rows.select(
         *columns_apart(apart),
-        pl.col(system).alias("system"),
-        number(measure).alias("value"),
+        column(system).alias("system"),
+        number(column(measure)).alias("value"),
     )
     rows = rows.map_batches(_refusing_unknown(a, b, place), validate_output_schema=False)
     of = {

@@ -1,14 +1,27 @@
 """Rank fusion: several runs become one."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 import polars as pl
 
-from polars_rank.errors import require_choice
-from polars_rank.fusion_methods import BY_SCORE, METHODS, Parameters, Scale, joins, numbers, scored, unit_of
+from polars_rank.errors import DataError, DataWarning, require_choice
+from polars_rank.fusion_methods import (
+    ABSENT_IS_0,
+    BY_SCORE,
+    METHODS,
+    Parameters,
+    Scale,
+    joins,
+    numbers,
+    scored,
+    unit_of,
+)
 from polars_rank.fusion_parts import Part, by_item, in_list_order, in_parts, refuse_null_ids
-from polars_rank.normalization import require_normalization
+from polars_rank.measures.rows import number as real
+from polars_rank.normalization import BY_PLACE, require_normalization
+from polars_rank.option_checks import takes_columns
 from polars_rank.places import in_lists, placed, query_ids, sorted_sum
 from polars_rank.ranked_lists import (
     Columns,
@@ -46,6 +59,7 @@ def _checked(k: float, gamma: float, sigma: float, phi: float, weighting: str) -
     return Parameters(k, gamma, sigma, phi, weighting)
 
 
+@takes_columns
 def rrf(
     rank: str | pl.Expr = "rank", weight: str | float | pl.Expr | None = None, *, k: float = 60
 ) -> pl.Expr:
@@ -63,7 +77,8 @@ def rrf(
     weight : column of the list's weight, or a number; None is 1. A null or NaN adds nothing.
     k : what is added to each rank, at least 0. The larger, the less the top counts.
 
-    Range [0, sum of weight / (k + 1)]; 0 where no list has the item, and for an empty group.
+    Range [0, sum of weight / (k + 1)]; 0 where no list has the item, and for an empty group; null where
+    infinite weights cancel out.
 
     Raises
     ------
@@ -90,9 +105,10 @@ def rrf(
     └───────┴──────┴──────────┘
     """
     require_number("k", k, low=0)
-    position = _real(rank)
-    share = pl.lit(1.0) if weight is None else _real(weight)
-    return sorted_sum(pl.when(position >= 1).then(share / (k + position)).fill_nan(None)).alias("rrf")
+    position = real(rank)
+    share = pl.lit(1.0) if weight is None else real(weight)
+    term = pl.when(position >= 1).then(share / (k + position)).fill_nan(None)
+    return sorted_sum(term).fill_nan(None).alias("rrf")
 
 
 def fuse(
@@ -114,8 +130,9 @@ def fuse(
     descending: bool = True,
     ties: ItemTies = "item-descending",
     rank_base: int = 1,
-    duplicates: Duplicates = "first",
+    duplicates: Duplicates | None = None,
     systems: Sequence[str] | None = None,
+    keys: Sequence[str] = (),
     explain: bool = False,
     query: str = "query",
     item: str = "item",
@@ -151,6 +168,10 @@ def fuse(
     there is one: highest first, equal scores by `ties`, null and NaN last; the rank column is then not
     read. A list without the query, and a null score in a method that adds scores, adds nothing. An item
     whose lists all weigh 0, or add nothing, stays with score 0.
+
+    Methods that add scores refuse infinite ones. As a missing item adds 0, it comes before an item whose
+    score is negative: there is a `DataWarning` where comb_sum and its relatives add up such scores as they
+    are (a lazy plan warns of any negative score, when it is collected).
 
     Parameters
     ----------
@@ -193,10 +214,13 @@ def fuse(
     rank_base
         0 for given ranks that count from 0.
     duplicates
-        ``"first"`` counts an item at its best rank, of equal given ones with the highest score, and the
-        places of others stay; ``"error"``.
+        An item that is twice in a list: ``"first"`` counts it at its best rank, of equal given ones with the
+        highest score, and the places of others stay; ``"error"``. Default: ``"first"`` for a dict or a list
+        of runs; ``"error"`` in one table, where the lists of different days may have been stacked.
     systems
         Order, or names, of the lists.
+    keys
+        Columns that tell rankings of a query apart, such as a day: each of them is fused by itself.
     explain
         Add `explain`: a list of ``{system, rank, score, contribution}`` in the lists' order. The
         contributions add up to the fused score.
@@ -206,14 +230,15 @@ def fuse(
     Returns
     -------
     DataFrame or LazyFrame
-        Lazy if a run is. One row a query and item: `query`, `item`, `score` (Float64, higher is better),
-        `rank` (Int64, 1 to n), and `explain`; sorted by query and rank.
+        Lazy if a run is. One row a query and item: `query`, the `keys`, `item`, `score` (Float64, higher is
+        better), `rank` (Int64, 1 to n), and `explain`; sorted by query, keys and rank.
 
     Raises
     ------
     DataError
-        If a column is missing, ids are null or of different kinds, a system has no weight, or a given
-        rank is below its base. A lazy plan may raise when it is collected.
+        If a column is missing, ids are null or of different kinds, a system has no weight, a score that
+        is added is infinite, an item of a long table is twice in a list, or a given rank is below its
+        base. A lazy plan may raise when it is collected.
     ValueError
         If an option has no such value.
 
@@ -247,10 +272,12 @@ def fuse(
     require_choice("explain", explain, (True, False))
     parameters = _checked(k, gamma, sigma, phi, weighting)
     require_normalization(normalize, on_constant, ddof)
-    columns = Columns(query, item, score, rank, system)
+    columns = Columns(query, item, score, rank, system, keys)
     if explain:
         for argument, name in (("query", query), ("item", item), ("score", score), ("rank", rank)):
             refuse_names(argument, [name], ["explain"])
+        refuse_names("keys", keys, ["explain"])
+    adds_scores = method in (*BY_SCORE, "segfuse")
     ordering = Ordering(
         order_by,
         # A distance that becomes a score puts the nearest first, whatever the method.
@@ -258,10 +285,12 @@ def fuse(
         ties,
         rank_base,
         duplicates,
-        needs_score=method in (*BY_SCORE, "segfuse"),
+        needs_score=adds_scores,
+        finite=adds_scores and normalize not in BY_PLACE,
     )
     scale = Scale(normalize, on_constant, ddof)
     gathered = gather(runs, weights=weights, systems=systems, ordering=ordering, columns=columns)
+    ordering = gathered.ordering
     wanted = ordering.needs_score or explain
     parameters = parameters._replace(
         unit=unit_of([k], weights),
@@ -274,13 +303,19 @@ def fuse(
         return scored(rows, method, parameters, scale, **options)
 
     eager = all_eager(runs)
-    parts, queries = in_parts(gathered, ordering, scores=wanted) if eager else ([], pl.Series())
+    parts, queries = in_parts(gathered, scores=wanted) if eager else ([], pl.Series())
+    favours_missing = method in ABSENT_IS_0 and normalize in (None, "max")
     if parts:
+        if favours_missing and any((part.rows["score"] < 0).any() for part in parts):
+            _warn_of_negative(in_list_order(parts, queries, ordering), method)
         fuse_parts = _in_list_order if joins(method, normalize) else _by_item
         result: pl.DataFrame | pl.LazyFrame = pl.concat(fuse_parts(parts, queries, ordering, fuse_rows))
     else:
-        lists = in_lists(gathered, ordering, scores=wanted)
-        plan = _finish(fuse_rows(placed(lists, ordering)), query_ids(lists)).filter(_ids_are_known())
+        lists = in_lists(gathered, scores=wanted)
+        rows = placed(lists, ordering)
+        if favours_missing:
+            rows = rows.with_columns(_warning_of_negative(method))
+        plan = _finish(fuse_rows(rows), query_ids(lists)).filter(_ids_are_known())
         result = plan.collect() if eager else plan
     return cast(F, result.select(_named(columns, explain=explain)))
 
@@ -352,8 +387,21 @@ def _finish(fused: pl.LazyFrame, queries: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _named(columns: Columns, *, explain: bool) -> list[pl.Expr]:
-    named = [pl.col(name).alias(getattr(columns, name)) for name in ("query", "item", "score", "rank")]
-    return [*named, *[pl.col("explain")] * explain]
+    score = pl.map_batches(["score", "item"], _refuse_unknown, return_dtype=pl.Float64, is_elementwise=True)
+    named = {columns.item: pl.col("item"), columns.score: score, columns.rank: pl.col("rank")}
+    others = [value.alias(name) for name, value in named.items()]
+    return [*columns.ids(pl.col("query")), *others, *[pl.col("explain")] * explain]
+
+
+def _refuse_unknown(series: Sequence[pl.Series]) -> pl.Series:
+    score, item = series
+    if score.null_count():
+        name = item.filter(score.is_null())[0]
+        raise DataError(
+            f"the fused score of item {name!r} is not a number: what is added is beyond the range of floats; "
+            'bring the scores to one scale, as normalize="min_max", or use smaller weights'
+        )
+    return score
 
 
 def _ids_are_known() -> pl.Expr:
@@ -364,7 +412,38 @@ def _ids_are_known() -> pl.Expr:
     return pl.map_batches(["query", "item"], check, return_dtype=pl.Boolean, is_elementwise=True)
 
 
-def _real(column: str | float | pl.Expr) -> pl.Expr:
-    if isinstance(column, pl.Expr):
-        return column.cast(pl.Float64)
-    return pl.col(column).cast(pl.Float64) if isinstance(column, str) else pl.lit(float(column))
+def _warn_of_negative(parts: Sequence[pl.LazyFrame], method: str) -> None:
+    """Warn if a list has a negative score, and lacks an item of the query."""
+    everything = pl.col("item").n_unique().over("query")
+    for rows in parts:
+        counted = rows.filter(pl.col("weight") > 0).with_columns(everything=everything)
+        lists = counted.group_by("list", "query").agg(
+            pl.col("system", "everything").first(), lowest=pl.col("score").min(), items=pl.len()
+        )
+        lacking = (pl.col("lowest") < 0) & (pl.col("items") < pl.col("everything"))
+        systems = lists.filter(lacking).select(pl.col("system").sort()).collect(engine="in-memory")
+        if not systems.is_empty():
+            _warn(method, systems.item(0, 0))
+            return
+
+
+def _warning_of_negative(method: str) -> pl.Expr:
+    def check(series: Sequence[pl.Series]) -> pl.Series:
+        score, weight, system = series
+        negative = (score < 0) & (weight > 0)
+        if negative.any():
+            _warn(method, system.filter(negative)[0])
+        return score
+
+    return pl.map_batches(
+        ["score", "weight", "system"], check, return_dtype=pl.Float64, is_elementwise=True
+    ).alias("score")
+
+
+def _warn(method: str, system: object) -> None:
+    warnings.warn(
+        f"{system!r} has scores below 0, and {method} counts an item that a list lacks as 0, which is "
+        'better; bring the scores to one scale first, as by normalize="min_max"',
+        DataWarning,
+        stacklevel=4,
+    )

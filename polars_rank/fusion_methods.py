@@ -179,6 +179,9 @@ _FACTORS: Mapping[str, Callable[[Parameters], pl.Expr]] = {
 }
 
 
+# Methods in which a list that lacks an item counts as a score of 0.
+ABSENT_IS_0 = ("comb_sum", "comb_mean", "comb_mnz", "comb_gmnz", "mixed", "wmnz", "weighted_sum", "convex")
+
 # What picks one score, or the mean of two.
 _CHOICES: Mapping[str, Sequence[pl.Expr]] = {
     "comb_min": [_TERM.min()],
@@ -218,7 +221,7 @@ def _total(
         total, share = summed, _TERM
     aggregates = {"score": total.fill_null(0.0)}
     if explain:
-        part = pl.struct("system", "rank", "score", contribution=share.fill_null(0.0))
+        part = pl.struct("system", "rank", "score", contribution=share.fill_nan(None).fill_null(0.0))
         aggregates["explain"] = part.sort_by("list")
     if by_item:
         known = pl.col("query", "item", "first", "collided").first()

@@ -20,12 +20,12 @@ class Part(NamedTuple):
     rows: pl.DataFrame
 
 
-def in_parts(gathered: Gathered, ordering: Ordering, *, scores: bool) -> tuple[list[Part], pl.Series]:
+def in_parts(gathered: Gathered, *, scores: bool) -> tuple[list[Part], pl.Series]:
     """Put each run in order, where it is not, and cut all of them at the same queries.
 
     A list knows its query by number; the ids are given beside, in order.
     """
-    kept = ["item", *["score"] * scores, *["given"] * gathered.by_rank]
+    kept, ordering = ["item", *["score"] * scores, *["given"] * gathered.by_rank], gathered.ordering
     marked = [_marked(rows, number, kept, ordering) for number, rows in enumerate(gathered.rows)]
     frames = pl.collect_all(marked, engine="in-memory")
     for frame in frames:

@@ -12,7 +12,7 @@ from polars_rank.measures.binary import average_precision
 from polars_rank.places import in_lists, placed, query_ids, sorted_sum
 from polars_rank.ranked_lists import Columns, Duplicates, Ordering, all_eager, gather, require_number
 from polars_rank.ranking import ItemTies, OrderBy
-from polars_rank.tables import Frame, as_lazy
+from polars_rank.tables import Frame, as_lazy, named_apart, renamed
 
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
 
@@ -40,8 +40,9 @@ def fit_fusion(
     descending: bool = True,
     ties: ItemTies = "item-descending",
     rank_base: int = 1,
-    duplicates: Duplicates = "first",
+    duplicates: Duplicates | None = None,
     systems: Sequence[str] | None = None,
+    keys: Sequence[str] = (),
     query: str = "query",
     item: str = "item",
     score: str = "score",
@@ -64,13 +65,15 @@ def fit_fusion(
                and 1001; a list without the item counts as odds of 0.001
     =========  ===============================================================================
 
-    Means are over the judged queries; one that a system did not answer counts as without a hit.
+    Means are over the judged queries (with `keys`, over their rankings); one that a system did not answer
+    counts as without a hit.
 
     Parameters
     ----------
     runs
         As for `fuse`.
-    order_by, descending, ties, rank_base, duplicates, systems, query, item, score, rank, system, relevance
+    order_by, descending, ties, rank_base, duplicates, systems, keys
+    query, item, score, rank, system, relevance
         As in `fuse`; `relevance` is the name of the grades' column.
     qrels
         One row a judgement: `query`, `item`, `relevance`.
@@ -115,28 +118,30 @@ def fit_fusion(
     if not isinstance(segments, int) or isinstance(segments, bool) or segments < 1:
         raise ValueError(f"segments must be a whole number of at least 1, got {segments!r}")
     ordering = Ordering(order_by, descending, ties, rank_base, duplicates)
-    columns = Columns(query, item, score, rank, system)
-    lists = in_lists(gather(runs, systems=systems, ordering=ordering, columns=columns), ordering)
-    rows = placed(lists, ordering).rename({"query": "number"}).join(query_ids(lists), on="number")
-    names = {query: "query", item: "item", relevance: "relevance"}
-    grades = as_lazy(qrels, "qrels")
-    have = grades.collect_schema().names()
-    grades = grades.select(pl.col(old).alias(new) for old, new in names.items() if old in have)
+    columns = Columns(query, item, score, rank, system, keys)
+    gathered = gather(runs, systems=systems, ordering=ordering, columns=columns)
+    lists = in_lists(gathered)
+    rows = placed(lists, gathered.ordering).rename({"query": "number"}).join(query_ids(lists), on="number")
+    ranking = ["system", "query", *named_apart(keys, "keys").values()]
+    if keys:
+        rows = rows.unnest("query")
+    grades = renamed(as_lazy(qrels, "qrels"), {query: "query", item: "item", relevance: "relevance"})
     judged = judged_table(
-        rows.select("system", "query", "item", "rank", "length"),
+        rows.select(*ranking, "item", "rank", "length"),
         grades,
-        Judging(keys=["system"], order_by="rank"),
+        Judging(keys=[name for name in ranking if name != "query"], order_by="rank"),
     )
-    fitted = _fitted(judged, method, segments, min_relevance).select(
+    fitted = _fitted(judged, ranking, method, segments, min_relevance).select(
         pl.lit(method).alias("method"), "system", pl.col("segment").cast(pl.Int64), "value"
     )
     fitted = fitted.sort("system", "segment")
     return cast(F, fitted.collect() if all_eager(runs) else fitted)
 
 
-def _fitted(judged: pl.LazyFrame, method: str, segments: int, min_relevance: float) -> pl.LazyFrame:
+def _fitted(
+    judged: pl.LazyFrame, ranking: Sequence[str], method: str, segments: int, min_relevance: float
+) -> pl.LazyFrame:
     """Estimate one value for each system and segment of its list."""
-    ranking = ["system", "query"]
     if method == "mapfuse":
         precision = average_precision(min_relevance=min_relevance).alias("value")
         per_query = judged.group_by(ranking).agg(precision)
@@ -157,7 +162,7 @@ def _fitted(judged: pl.LazyFrame, method: str, segments: int, min_relevance: flo
     found = returned.group_by(*ranking, segment=_segment(ends, segments)).agg(
         pl.col("hit").sum(), size=pl.len().cast(pl.Float64)
     )
-    every = judged.group_by("system").agg(queries=pl.col("query").n_unique())
+    every = judged.group_by("system").agg(queries=pl.struct(ranking).n_unique())
     grid = every.join(pl.LazyFrame({"segment": range(1, count + 1)}), how="cross")
     if ends is not None:
         sizes = [end - start for start, end in zip([0, *ends], ends, strict=False)]

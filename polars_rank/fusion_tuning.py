@@ -10,7 +10,7 @@ from polars_rank.catalogue import parse
 from polars_rank.errors import DataError, require_choice, require_columns
 from polars_rank.evaluation import evaluate
 from polars_rank.fusion_methods import BY_RANK, BY_SCORE, OWN_SCALE, Parameters, Scale, scored, unit_of
-from polars_rank.normalization import NORMALIZATIONS
+from polars_rank.normalization import BY_PLACE, NORMALIZATIONS
 from polars_rank.places import in_lists, placed, query_ids, sorted_sum
 from polars_rank.ranked_lists import (
     Columns,
@@ -24,7 +24,7 @@ from polars_rank.ranked_lists import (
     resolve_weights,
 )
 from polars_rank.ranking import ItemTies, OrderBy
-from polars_rank.tables import Frame, as_lazy
+from polars_rank.tables import Frame, as_lazy, column, named_apart, renamed
 
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
 
@@ -46,8 +46,9 @@ def tune_fusion(
     descending: bool = True,
     ties: ItemTies = "item-descending",
     rank_base: int = 1,
-    duplicates: Duplicates = "first",
+    duplicates: Duplicates | None = None,
     systems: Sequence[str] | None = None,
+    keys: Sequence[str] = (),
     query: str = "query",
     item: str = "item",
     score: str = "score",
@@ -68,8 +69,10 @@ def tune_fusion(
     ----------
     runs
         As for `fuse`.
-    order_by, descending, ties, rank_base, duplicates, systems, query, item, score, rank, system, relevance
+    order_by, descending, ties, rank_base, duplicates, systems, keys
+    query, item, score, rank, system, relevance
         As in `fuse`; `relevance` is the name of the grades' column.
+        With `keys`, all rankings of a query are in the same fold.
     qrels
         One row a judgement: `query`, `item`, `relevance`.
     measure
@@ -120,23 +123,30 @@ def tune_fusion(
     _check_whole("seed", seed, 0)
     names = _system_names(runs, systems, system)
     settings = _settings(methods, normalize, k, _weightings(weights, names))
+    by_score = not {*methods}.isdisjoint(BY_SCORE)
     ordering = Ordering(
-        order_by, descending, ties, rank_base, duplicates, needs_score=not {*methods}.isdisjoint(BY_SCORE)
+        order_by,
+        descending,
+        ties,
+        rank_base,
+        duplicates,
+        needs_score=by_score,
+        finite=by_score and not {*normalize} <= {*BY_PLACE},
     )
-    columns = Columns(query, item, score, rank, system)
+    columns = Columns(query, item, score, rank, system, keys)
     gathered = gather(runs, systems=systems, ordering=ordering, columns=columns)
-    lists = in_lists(gathered, ordering)
+    lists = in_lists(gathered)
     if all_eager(runs):
         lists = lists.collect().lazy()
-    fused = _fuse_all(placed(lists, ordering), settings, by_place=not gathered.by_rank).join(
-        query_ids(lists), on="number"
-    )
-    fused = fused.select("system", "query", "item", "rank")
-    renamed = {query: "query", item: "item", relevance: "relevance"}
-    have = as_lazy(qrels, "qrels").collect_schema().names()
-    judged = qrels.select(pl.col(old).alias(new) for old, new in renamed.items() if old in have)
+    rows = placed(lists, gathered.ordering)
+    fused = _fuse_all(rows, settings, by_place=not gathered.by_rank).join(query_ids(lists), on="number")
+    if keys:
+        fused = fused.unnest("query")
+    apart: list[str] = list(named_apart(keys, "keys").values())
+    fused = fused.select("system", "query", *apart, "item", "rank")
+    judged = renamed(as_lazy(qrels, "qrels"), {query: "query", item: "item", relevance: "relevance"})
     run = cast(F, fused.collect() if all_eager(runs) else fused)
-    per_query = evaluate(run, [measure], qrels=judged, keys=["system"], order_by="rank")
+    per_query = evaluate(run, [measure], qrels=judged, keys=["system", *apart], order_by="rank")
     values = per_query.lazy().select("query", setting="system", value=pl.col(measure).cast(pl.Float64))
     report = _cross_validated(values, folds, seed, lower_is_better=not call.measure.higher_is_better)
     report = report.join(settings.lazy(), on="setting", how="left").sort("fold", nulls_last=True)
@@ -181,7 +191,7 @@ def _system_names(runs: Runs, systems: Sequence[str] | None, system: str) -> lis
         return None
     if isinstance(runs, pl.DataFrame):
         require_columns(runs.columns, [system], "runs")
-        return runs.select(pl.col(system).drop_nulls().unique().sort()).to_series().to_list()
+        return runs.select(column(system).drop_nulls().unique().sort()).to_series().to_list()
     return [str(place) for place in range(1, len(runs) + 1)]
 
 

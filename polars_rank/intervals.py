@@ -119,7 +119,7 @@ def summary_statistics(
     apart, measures = named_apart(as_list(by)), list(aggregates)
     slices = list(apart.values())
     schema = per_query.collect_schema()
-    require_columns(schema.names(), [*apart, *measures, *as_list(weight)], "per_query")
+    require_columns(schema, [*apart, *measures, *as_list(weight)], "per_query")
     check_sampling(level, samples, seed)
     if interval is not None:
         require_choice("interval", interval, get_args(SummaryInterval))

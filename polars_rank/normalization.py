@@ -32,6 +32,9 @@ NORMALIZATIONS = (
     "quantile",
 )
 
+BY_PLACE = ("rank", "borda")
+"""Those that look at no score."""
+
 
 def normalize_scores(
     runs: F | Mapping[str, F] | Sequence[F],
@@ -43,8 +46,9 @@ def normalize_scores(
     descending: bool = True,
     ties: ItemTies = "item-descending",
     rank_base: int = 1,
-    duplicates: Duplicates = "first",
+    duplicates: Duplicates | None = None,
     systems: Sequence[str] | None = None,
+    keys: Sequence[str] = (),
     query: str = "query",
     item: str = "item",
     score: str = "score",
@@ -68,14 +72,14 @@ def normalize_scores(
     quantile          (number of scores below, ties counted half - 0.5) / (number of scores - 1)
     ================  ==========================================================================
 
-    One row is an item in a list. A null or NaN score stays null, save in rank and borda, which go by
-    places alone; an infinite one counts as the largest or smallest finite score of its list.
+    One row is an item in a list. A null or NaN score stays null and an infinite one is refused, save in
+    rank and borda, which go by places alone.
 
     Parameters
     ----------
     runs
         As for `fuse`.
-    order_by, descending, ties, rank_base, duplicates, systems, query, item, score, rank, system
+    order_by, descending, ties, rank_base, duplicates, systems, keys, query, item, score, rank, system
         As in `fuse`.
     method
         One of the above.
@@ -89,13 +93,14 @@ def normalize_scores(
     Returns
     -------
     DataFrame or LazyFrame
-        Lazy if a run is. `system`, `query`, `item`, `score` (Float64), `rank` (Float64; null for an item
-        that the list lacks); sorted by list, query and rank.
+        Lazy if a run is. `system`, `query`, the `keys`, `item`, `score` (Float64), `rank` (Float64; null for
+        an item that the list lacks); sorted by list, query, keys and rank.
 
     Raises
     ------
     DataError
-        If a column is missing, ids are of different kinds, or a given rank is below its base.
+        If a column is missing, ids are of different kinds, a score is infinite, an item of a long table
+        is twice in a list, or a given rank is below its base.
     ValueError
         If an option has no such value.
 
@@ -112,11 +117,19 @@ def normalize_scores(
     [('a', 1.0), ('c', 0.2), ('b', 0.0)]
     """
     require_normalization(method, on_constant, ddof, NORMALIZATIONS)
-    ordering = Ordering(order_by, descending and method != "min_max_inverted", ties, rank_base, duplicates)
-    columns = Columns(query, item, score, rank, system)
+    ordering = Ordering(
+        order_by,
+        descending and method != "min_max_inverted",
+        ties,
+        rank_base,
+        duplicates,
+        finite=method not in BY_PLACE,
+    )
+    columns = Columns(query, item, score, rank, system, keys)
     refuse_names("system", [system], [query, item, score, rank])
-    lists = in_lists(gather(runs, systems=systems, ordering=ordering, columns=columns), ordering)
-    rows = placed(lists, ordering)
+    gathered = gather(runs, systems=systems, ordering=ordering, columns=columns)
+    lists = in_lists(gathered)
+    rows = placed(lists, gathered.ordering)
     if method == "borda":
         rows = with_absent(rows)
     scaled = (
@@ -125,8 +138,11 @@ def normalize_scores(
         .join(query_ids(lists), on="number")
         .sort("list", "number", "place", "item", nulls_last=True)
     )
-    names = {"system": system, "query": query, "item": item, "value": score, "rank": rank}
-    scaled = scaled.select(pl.col(old).alias(new) for old, new in names.items())
+    ids = columns.ids(pl.col("query"))
+    names = {"item": item, "value": score, "rank": rank}
+    scaled = scaled.select(
+        pl.col("system").alias(system), *ids, *(pl.col(old).alias(new) for old, new in names.items())
+    )
     return cast(F, scaled.collect() if all_eager(runs) else scaled)
 
 
@@ -142,11 +158,13 @@ def require_normalization(
     require_number("on_constant", on_constant)
 
 
+_LARGE, _LARGE_UNIT = 2.0**960, 2.0**-64
+
+
 def normalized(rows: pl.LazyFrame, method: str | None, *, on_constant: float, ddof: int) -> pl.LazyFrame:
     """Add `value`, the normalised score of each row of the lists.
 
-    An infinite score counts as the list's largest or smallest finite one, so that it can't make the
-    others NaN; a row without a score has no value, save where the place alone decides.
+    A row without a score has no value, save where the place alone decides.
     """
     rank, score = pl.col("rank"), pl.col("score")
     if method is None:
@@ -161,14 +179,14 @@ def normalized(rows: pl.LazyFrame, method: str | None, *, on_constant: float, dd
     if method == "sigmoid":
         return rows.with_columns(value=1 / (1 + (-score).exp()))
 
-    finite = score.filter(score.is_finite())
-    low, high = pl.col("low"), pl.col("high")
-    rows = rows.with_columns(low=finite.min().over(LIST), high=finite.max().over(LIST)).with_columns(
-        score.clip(low, high).alias("value")
-    )
-    value = pl.col("value")
+    low, high, value = pl.col("low"), pl.col("high"), pl.col("value")
+    rows = rows.with_columns(low=score.min().over(LIST), high=score.max().over(LIST))
     if method == "max":
-        return rows.with_columns(value=value / pl.max_horizontal(high, 1e-9))
+        return rows.with_columns(value=score / pl.max_horizontal(high, 1e-9))
+    # Differences and sums of the largest floats would be infinite. A power of two changes no digit.
+    large = pl.max_horizontal(low.abs(), high.abs()) > _LARGE
+    unit = pl.when(large).then(_LARGE_UNIT).otherwise(1.0)
+    rows = rows.with_columns(low=low * unit, high=high * unit, value=score * unit)
 
     def in_order(statistic: pl.Expr) -> pl.Expr:
         # Lists of the same scores must get the same to the last bit, or items that tie would not.

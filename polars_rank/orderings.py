@@ -52,7 +52,7 @@ def kendall_tau(
     ----------
     first, second
         Two orderings: one row an item (and query), with the column that orders. A null or NaN rank is not
-        in the ordering.
+        in the ordering; a group in which neither table has a rank still has a row.
     item
         Column of ids: ``"item"``, or ``"system"`` for two leaderboards.
     rank
@@ -181,11 +181,12 @@ def spearman(
     >>> rank.spearman(a, b).rows()
     [(3, 0, 0.5, None)]
     """
-    items, groups = _matched(first, second, _Columns(item, rank, by, descending))
+    items, everyone = _matched(first, second, _Columns(item, rank, by, descending))
+    groups = everyone.collect_schema().names()
     ranks = [pl.col(name).filter(_IN_BOTH).rank() for name in (_A, _B)]
     value = pl.corr(*ranks).fill_nan(None).clip(-1.0, 1.0).alias("spearman")
-    values = items.group_by(_groups(groups)).agg(*_counts(), value)
-    return like(first, named_back(_with_reason(values, groups, "spearman")))
+    values = items.group_by(groups).agg(*_counts(), value)
+    return like(first, named_back(_with_reason(values, everyone, "spearman")))
 
 
 def rbo(
@@ -216,8 +217,8 @@ def rbo(
     -------
     DataFrame or LazyFrame
         As `first`, sorted by `by`: the `by` columns, `n` (items in both) and `unmatched` (items in one
-        alone, which count), Int64, and `rbo`, Float64 in [0, 1]: 1 for equal lists, 0 where nothing is
-        shared or one list is empty.
+        alone, which count), Int64, `rbo`, Float64 in [0, 1]: 1 for equal lists, 0 where nothing is shared
+        or one list is empty, and `reason`: where both lists are empty, it is null.
 
     Raises
     ------
@@ -240,13 +241,14 @@ def rbo(
     """
     if not (isinstance(persistence, Real) and 0 < persistence < 1):
         raise ValueError(f"persistence must be above 0 and below 1, got {persistence!r}; 0.9 is usual")
-    items, groups = _matched(first, second, _Columns(item, rank, by, descending))
+    items, everyone = _matched(first, second, _Columns(item, rank, by, descending))
+    groups = everyone.collect_schema().names()
     depth, shared, short = pl.col("_depth"), pl.col("_shared"), pl.col("_short")
     # A list that has ended is taken to go on, one item a depth.
     size = pl.sum_horizontal(
         pl.when(depth > pl.col(f"_length_{side}")).then(depth).otherwise(f"_in_{side}") for side in "ab"
     )
-    at_end = (2 * shared / size).filter(depth == short).first().over(_groups(groups))
+    at_end = (2 * shared / size).filter(depth == short).first().over(groups)
     unseen = at_end.fill_null(0.0) * (depth - short).clip(0)
     agreement, weight = pl.col("_agreement"), persistence**depth
     last = (agreement * weight).filter(depth == depth.max()).sum()
@@ -254,22 +256,21 @@ def rbo(
     result = (
         _depths(items, groups)
         .with_columns((2 * (shared + unseen) / size).alias("_agreement"))
-        .group_by(_groups(groups))
+        .group_by(groups)
         .agg(pl.col("n", "unmatched").first(), value.clip(0.0, 1.0).alias("rbo"))
     )
-    return like(first, named_back(result.sort(_groups(groups)).drop(_ALL)))
+    return like(first, named_back(_with_reason(result, everyone, "rbo")))
 
 
 def _depths(items: pl.LazyFrame, groups: list[str]) -> pl.LazyFrame:
     """Give a row for each depth of each pair of lists: how many items each has by then, and both."""
-    group = _groups(groups)
-    starts = items.with_columns(pl.col(_A, _B).rank("min").over(group).cast(pl.Int64))
+    starts = items.with_columns(pl.col(_A, _B).rank("min").over(groups).cast(pl.Int64))
     lengths = {
         f"_length_{side}": pl.col(name).count().cast(pl.Int64) for side, name in (("a", _A), ("b", _B))
     }
     ends = pl.max_horizontal("_length_a", "_length_b"), pl.min_horizontal("_length_a", "_length_b")
     depths = (
-        starts.group_by(group)
+        starts.group_by(groups)
         .agg(*_counts(), **lengths)
         .with_columns(pl.int_ranges(1, ends[0] + 1).alias("_depth"), ends[1].alias("_short"))
         .explode("_depth")
@@ -280,13 +281,16 @@ def _depths(items: pl.LazyFrame, groups: list[str]) -> pl.LazyFrame:
         "_shared": pl.when(_IN_BOTH).then(pl.max_horizontal(_A, _B)),
     }
     for name, depth in entering.items():
-        counted = starts.group_by(*group, depth.alias("_depth")).agg(pl.len().cast(pl.Float64).alias(name))
-        depths = depths.join(counted, on=[*group, "_depth"], how="left", nulls_equal=True)
-    return depths.with_columns(pl.col(*entering).fill_null(0.0).cum_sum().over(group, order_by="_depth"))
+        counted = starts.group_by(*groups, depth.alias("_depth")).agg(pl.len().cast(pl.Float64).alias(name))
+        depths = depths.join(counted, on=[*groups, "_depth"], how="left", nulls_equal=True)
+    return depths.with_columns(pl.col(*entering).fill_null(0.0).cum_sum().over(groups, order_by="_depth"))
 
 
-def _matched(first: Frame, second: Frame, columns: _Columns) -> tuple[pl.LazyFrame, list[str]]:
-    """Join two orderings: a row an item of either, with its place in each, the least being the top."""
+def _matched(first: Frame, second: Frame, columns: _Columns) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+    """Join two orderings: a row an item of either, with its place in each, the least being the top.
+
+    The groups come beside, those too in which nothing has a place.
+    """
     sides = {"first": as_lazy(first, "first"), "second": as_lazy(second, "second")}
     item, rank, by, descending = columns
     shared = [set(frame.collect_schema()) for frame in sides.values()]
@@ -295,20 +299,25 @@ def _matched(first: Frame, second: Frame, columns: _Columns) -> tuple[pl.LazyFra
     refuse_names("item", [item], [rank])
     refuse_names("by", groups, [item, rank])
     apart = named_apart([*groups, item])
+    group_names = [*(apart[name] for name in groups), _ALL]
     for table, frame in sides.items():
         schema = frame.collect_schema()
-        require_columns(schema.names(), [*groups, item, rank], table)
+        require_columns(schema, [*groups, item, rank], table)
         require_number(schema[rank], f"{table}.{rank}")
     sides = unify_ids(sides, [name for name in (*groups, item) if name in ("query", item)])
-    places = []
+    places, grouped = [], [pl.LazyFrame({_ALL: pl.Series([0], dtype=pl.Int8)})] * (not groups)
     for (table, frame), name in zip(sides.items(), (_A, _B), strict=True):
         number = pl.col(rank).cast(pl.Float64).fill_nan(None)
         place = (-number if descending else number).alias(name)
-        ordered = no_nulls(frame, [item], table).select(*columns_apart(apart), place).drop_nulls(name)
+        one_group = pl.lit(0, dtype=pl.Int8).alias(_ALL)
+        rows = no_nulls(frame, [item], table).select(*columns_apart(apart), one_group, place)
+        grouped.append(rows.select(group_names))
+        ordered = rows.drop_nulls(name)
         refuse = partial(_refuse_repeats, keys=list(apart.values()), table=table)
         places.append(ordered.map_batches(refuse, schema=ordered.collect_schema()))
-    joined = places[0].join(places[1], on=list(apart.values()), how="full", coalesce=True, nulls_equal=True)
-    return joined.with_columns(pl.lit(0, dtype=pl.Int8).alias(_ALL)), [apart[name] for name in groups]
+    on = [*apart.values(), _ALL]
+    joined = places[0].join(places[1], on=on, how="full", coalesce=True, nulls_equal=True)
+    return joined, pl.concat(grouped).unique()
 
 
 def _refuse_repeats(rows: pl.DataFrame, keys: list[str], table: str) -> pl.DataFrame:
@@ -320,33 +329,42 @@ def _refuse_repeats(rows: pl.DataFrame, keys: list[str], table: str) -> pl.DataF
     return rows
 
 
-def _groups(groups: list[str]) -> list[str]:
-    return [*groups, _ALL]
-
-
 def _counts() -> list[pl.Expr]:
     return [_IN_BOTH.sum().cast(pl.Int64).alias("n"), (~_IN_BOTH).sum().cast(pl.Int64).alias("unmatched")]
 
 
-def _with_reason(values: pl.LazyFrame, groups: list[str], name: str) -> pl.LazyFrame:
+def _with_reason(values: pl.LazyFrame, everyone: pl.LazyFrame, name: str) -> pl.LazyFrame:
+    """Give each group its row, and say why a value is null."""
+    groups = everyone.collect_schema().names()
+    too_few = "both lists are empty" if name == "rbo" else "less than two items in both"
     reason = (
-        pl.when(pl.col("n") < 2)
-        .then(pl.lit("less than two items in both"))
-        .when(pl.col(name).is_null())
-        .then(pl.lit("items tie" if name == "tau_ap" else "one ordering is all tied"))
+        pl.when(pl.col(name).is_null())
+        .then(
+            pl.when(pl.col("n") < 2)
+            .then(pl.lit(too_few))
+            .otherwise(pl.lit("items tie" if name == "tau_ap" else "one ordering is all tied"))
+        )
+        .alias("reason")
     )
-    return values.sort(_groups(groups)).select(*groups, "n", "unmatched", name, reason.alias("reason"))
+    return (
+        everyone.join(values, on=groups, how="left", nulls_equal=True)
+        .sort(groups)
+        .with_columns(pl.col("n", "unmatched").fill_null(0))
+        .select(*groups, "n", "unmatched", name, reason)
+        .drop(_ALL)
+    )
 
 
 def _over_pairs(first: FrameT, second: Frame, columns: _Columns, name: str) -> FrameT:
     """Lay out a measure that looks at pairs of items: their places in lists, a row a group."""
-    items, groups = _matched(first, second, columns)
+    items, everyone = _matched(first, second, columns)
+    groups = everyone.collect_schema().names()
     places = [pl.col(side).filter(_IN_BOTH) for side in (_A, _B)]
     # The order of the items changes nothing but the rounding of sums.
-    lists = items.group_by(_groups(groups)).agg(*_counts(), *(place.sort_by(*places) for place in places))
+    lists = items.group_by(groups).agg(*_counts(), *(place.sort_by(*places) for place in places))
     schema = {**lists.collect_schema(), name: pl.Float64()}
     values = lists.map_batches(partial(_with_pairs, name=name), schema=schema)
-    return like(first, named_back(_with_reason(values, groups, name)))
+    return like(first, named_back(_with_reason(values, everyone, name)))
 
 
 @needs_scipy

@@ -16,12 +16,14 @@ Numbers = dict[str, Array]
 def numbers(x_lists: pl.Series, y_lists: pl.Series, options: Options) -> list[pl.Series]:
     """Give every number of a pair, from the values of its two systems."""
     sizes = x_lists.list.len().to_numpy()
+    used = sizes.copy()
     real = {name: np.full(len(sizes), np.nan) for name in options.real}
     whole = {name: np.where(sizes == 0, 0.0, np.nan) for name in OUTCOMES}
     reason = np.full(len(sizes), None, dtype=object)
     reason[sizes == 0] = "no query in common"
     for places, (x_all, y_all) in matrices(x_lists, y_lists):
-        finite = np.isfinite(x_all).all(axis=1) & np.isfinite(y_all).all(axis=1)
+        numeric = np.isfinite(x_all) & np.isfinite(y_all)
+        used[places], finite = numeric.sum(axis=1), numeric.all(axis=1)
         reason[places[~finite]] = "a value is NaN or infinite"
         rows, x, y = places[finite], x_all[finite], y_all[finite]
         if not len(rows):
@@ -39,7 +41,7 @@ def numbers(x_lists: pl.Series, y_lists: pl.Series, options: Options) -> list[pl
         if len(varying):
             _test_varying(real, rows[varying], d[varying], options)
     return [
-        pl.Series("n", sizes).cast(pl.Int64),
+        pl.Series("n", used).cast(pl.Int64),
         *(pl.Series(name, column).fill_nan(None).cast(pl.Int64) for name, column in whole.items()),
         *(pl.Series(name, column).fill_nan(None) for name, column in real.items()),
         pl.Series("reason", reason.tolist(), dtype=pl.String),
@@ -97,12 +99,14 @@ def tukey(per_query: pl.DataFrame, pairs: pl.DataFrame, design: Design, options:
     return crossed.drop("block", "pair").with_columns(p_values.fill_nan(None))
 
 
-def spread(pairs: pl.DataFrame) -> tuple[Array, Array, npt.NDArray[np.object_]]:
-    """Give mean and standard deviation of each pair's differences, and why there is none."""
+def spread(pairs: pl.DataFrame) -> tuple[Places, Array, Array, npt.NDArray[np.object_]]:
+    """Give number, mean and standard deviation of each pair's differences, and why there is none."""
+    used = np.zeros(len(pairs), dtype=np.intp)
     mean, deviation = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
     reason = np.full(len(pairs), "no query in common", dtype=object)
     for places, (x_all, y_all) in matrices(pairs["x"], pairs["y"]):
-        finite = np.isfinite(x_all).all(axis=1) & np.isfinite(y_all).all(axis=1)
+        numeric = np.isfinite(x_all) & np.isfinite(y_all)
+        used[places], finite = numeric.sum(axis=1), numeric.all(axis=1)
         reason[places] = "a value is NaN or infinite"
         rows, x, y = places[finite], x_all[finite], y_all[finite]
         if len(rows):
@@ -113,4 +117,4 @@ def spread(pairs: pl.DataFrame) -> tuple[Array, Array, npt.NDArray[np.object_]]:
             reason[rows[varying]] = None
             if len(varying):
                 deviation[rows[varying]] = d[varying].std(axis=1, ddof=1)
-    return mean, deviation, reason
+    return used, mean, deviation, reason

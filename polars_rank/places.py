@@ -1,17 +1,19 @@
 """Places in ranked lists: what stands where, list by list."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import polars as pl
 
 from polars_rank.errors import DataError
 from polars_rank.ranked_lists import Gathered, Ordering
 from polars_rank.ranking import item_key, tie_rule
+from polars_rank.tables import own_name
 
 LIST = ["list", "query"]
 
 
-def in_lists(gathered: Gathered, ordering: Ordering, *, scores: bool = True) -> pl.LazyFrame:
+def in_lists(gathered: Gathered, *, scores: bool = True) -> pl.LazyFrame:
     """Make one row of each list: `number` of its query, what is known of the list, and its items in order.
 
     Equal keys are ordered by the item, so that no row order can change a place.
@@ -21,7 +23,7 @@ def in_lists(gathered: Gathered, ordering: Ordering, *, scores: bool = True) -> 
     for number, rows in enumerate(gathered.rows):
         schema = rows.collect_schema()
         known = [name for name in LIST if name in schema]
-        grouped = rows.group_by(known).agg(best_first(kept, ordering, schema["item"]))
+        grouped = rows.group_by(known).agg(best_first(kept, gathered.ordering, schema["item"]))
         if "list" not in known:
             grouped = grouped.with_columns(list=pl.lit(number, pl.UInt32))
         listed.append(grouped.with_columns(length=pl.col("item").list.len()))
@@ -59,7 +61,8 @@ def with_best(rows: pl.LazyFrame, ordering: Ordering, query: pl.Expr) -> pl.Lazy
     best = pl.col("best")
     if ordering.duplicates == "error":
         told = [best, pl.col("system"), query, pl.col("item")]
-        best = pl.map_batches(told, _refuse_repeat, return_dtype=pl.Boolean, is_elementwise=True)
+        refuse = partial(_refuse_repeat, others=ordering.others)
+        best = pl.map_batches(told, refuse, return_dtype=pl.Boolean, is_elementwise=True)
     return rows.filter(best).drop("best")
 
 
@@ -71,13 +74,17 @@ def ranked(rows: pl.LazyFrame, *, given: bool) -> pl.LazyFrame:
     return rows.with_columns(rank=pl.when("by_rank").then("given").otherwise(place)).drop("by_rank", "given")
 
 
-def _refuse_repeat(series: Sequence[pl.Series]) -> pl.Series:
+def _refuse_repeat(series: Sequence[pl.Series], others: Sequence[str]) -> pl.Series:
     best, system, query, item = series
     if not best.all():
-        row = best.to_list().index(False)
+        copies = pl.DataFrame([query.alias("query"), item.alias("item"), system.alias("system")])
+        first = copies.filter(~best).sort("query", "item", "system").row(0, named=True)
+        ids = first["query"] if isinstance(first["query"], dict) else {"query": first["query"]}
+        where = ", ".join(f"{own_name(name)} {value!r}" for name, value in ids.items())
+        keys = f"name the columns that tell lists apart, as keys={list(others)}, " if others else ""
         raise DataError(
-            f"item {item[row]!r} of query {query[row]!r} is twice in {system[row]!r}; "
-            'remove the copies, or use duplicates="first" to count the best-ranked one'
+            f"item {first['item']!r} of {where} is twice in {first['system']!r}; {keys}remove the copies, "
+            'or use duplicates="first" to count the best-ranked one'
         )
     return best
 

@@ -1,7 +1,8 @@
 """Several runs as one long table: whose list a row is in, its weight, and its place there."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from math import fsum, isfinite
 from numbers import Real
 from typing import Any, Literal, NamedTuple, get_args
@@ -11,26 +12,21 @@ import polars as pl
 from polars_rank import refusals
 from polars_rank.errors import DataError, require_choice, require_columns
 from polars_rank.ranking import ItemTies, OrderBy, given_rank, score_key
-from polars_rank.tables import Frame, as_lazy, refuse_names, require_different, unify_ids
+from polars_rank.tables import (
+    Frame,
+    as_lazy,
+    column,
+    columns_apart,
+    named_apart,
+    refuse_names,
+    require_different,
+    unify_ids,
+)
 
 Runs = Frame | Mapping[str, Frame] | Sequence[Frame]
 Weights = Mapping[str, float] | Sequence[float]
 
 Duplicates = Literal["first", "error"]
-
-
-class Gathered(NamedTuple):
-    """Runs under each other, and what is known of each list.
-
-    `rows` has `query, item, score, given, key`: `given` is the rank where rank orders, and `key` is what
-    orders: higher is better, null is last. It holds a frame a list, or one frame with a column `list`,
-    which counts from 0 in the lists' order. `lists` has
-    `list, system, weight, by_rank, systems, total_weight`; `by_rank` here tells whether rank orders any.
-    """
-
-    rows: Sequence[pl.LazyFrame]
-    lists: pl.LazyFrame
-    by_rank: bool
 
 
 @dataclass(frozen=True)
@@ -42,28 +38,63 @@ class Columns:
     score: str = "score"
     rank: str = "rank"
     system: str = "system"
+    keys: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        require_different({"query": self.query, "item": self.item, "score": self.score, "rank": self.rank})
+        parts = {"query": self.query, "item": self.item, "score": self.score, "rank": self.rank}
+        require_different(parts)
+        refuse_names("keys", self.keys, ())
+        for name in self.keys:
+            if name in (*parts.values(), self.system):
+                raise ValueError(f"keys names {name!r}, which has a part in the fusion already; leave it out")
+
+    def ids(self, query: pl.Expr) -> list[pl.Expr]:
+        """Take a query of ours apart: its id and its keys, under their own names."""
+        if not self.keys:
+            return [query.alias(self.query)]
+        fields = {self.query: "query", **named_apart(self.keys, "keys")}
+        return [query.struct.field(field).alias(name) for name, field in fields.items()]
 
 
 @dataclass(frozen=True)
 class Ordering:
-    """How the items of a list are put in order, and what a repeated item does."""
+    """How the items of a list are put in order, and what a repeated item does.
+
+    Without `duplicates`, a repeated item counts at its best where each list is given by itself, and is
+    refused in one long table, since there it may be a sign of lists that were not told apart. `others` are
+    the columns that could tell them apart.
+    """
 
     order_by: OrderBy | None = None
     descending: bool = True
     ties: ItemTies = "item-descending"
     rank_base: int = 1
-    duplicates: Duplicates = "first"
+    duplicates: Duplicates | None = None
     needs_score: bool = False
+    finite: bool = False
+    others: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         require_choice("order_by", self.order_by, (None, "score", "rank"))
         require_choice("descending", self.descending, (True, False))
         require_choice("ties", self.ties, get_args(ItemTies))
         require_choice("rank_base", self.rank_base, (1, 0))
-        require_choice("duplicates", self.duplicates, ("first", "error"))
+        require_choice("duplicates", self.duplicates, (None, "first", "error"))
+
+
+class Gathered(NamedTuple):
+    """Runs under each other, what is known of each list, and how lists are put in order.
+
+    `rows` has `query, item, score, given, key`: `given` is the rank where rank orders, and `key` is what
+    orders: higher is better, null is last. It holds a frame a list, or one frame with a column `list`,
+    which counts from 0 in the lists' order. With keys, a `query` is a struct of its id and them. `lists` has
+    `list, system, weight, by_rank, systems, total_weight`; `by_rank` here tells whether rank orders any.
+    """
+
+    rows: Sequence[pl.LazyFrame]
+    lists: pl.LazyFrame
+    by_rank: bool
+    ordering: Ordering
 
 
 def gather(
@@ -106,13 +137,14 @@ def _from_frames(
         name: _typed_if_empty(frame, f"runs[{name!r}]", columns, alone=alone)
         for name, frame in frames.items()
     }
-    lazy = unify_ids(lazy, [columns.query, columns.item])
+    lazy = _unify_keys(unify_ids(lazy, [columns.query, columns.item]), columns)
+    ordering = replace(ordering, duplicates=ordering.duplicates or "first")
     parts, by_rank = [], []
     for name, frame in lazy.items():
         by, ordered = _orders(frame, f"runs[{name!r}]", ordering, columns)
         parts.append(frame.select(ordered))
         by_rank.append(by == "rank")
-    return Gathered(parts, _about(list(frames), resolved, by_rank), any(by_rank))
+    return Gathered(parts, _about(list(frames), resolved, by_rank), any(by_rank), ordering)
 
 
 def _from_long(
@@ -130,8 +162,11 @@ def _from_long(
             "Name each run in a dict, {'bm25': run, ...}, or add the column"
         )
     refuse_names("system", [columns.system], [columns.query, columns.item, columns.score, columns.rank])
-    frame = unify_ids({"runs": frame}, [columns.query, columns.item])["runs"]
-    system = pl.col(columns.system)
+    frame = _unify_keys(unify_ids({"runs": frame}, [columns.query, columns.item]), columns)["runs"]
+    used = {columns.query, columns.item, columns.score, columns.rank, columns.system, *columns.keys}
+    others = [name for name in schema if name not in used]
+    ordering = replace(ordering, duplicates=ordering.duplicates or "error", others=others)
+    system = column(columns.system)
     if isinstance(schema[columns.system], pl.Categorical | pl.Enum):
         frame = frame.with_columns(system.cast(pl.String))
     by, ordered = _orders(frame, "runs", ordering, columns)
@@ -164,7 +199,8 @@ def _from_long(
         return_dtype=pl.Boolean,
         is_elementwise=True,
     )
-    return Gathered([frame.filter(known).select(position.alias("list"), *ordered)], lists, by == "rank")
+    rows = frame.filter(known).select(position.alias("list"), *ordered)
+    return Gathered([rows], lists, by == "rank", ordering)
 
 
 def _about(systems: Sequence[str], weights: Sequence[float], by_rank: Sequence[bool]) -> pl.LazyFrame:
@@ -238,13 +274,47 @@ def _require_same(given: Sequence[str] | Mapping[str, float], have: Any, argumen
 def _typed_if_empty(frame: Frame, table: str, columns: Columns, *, alone: bool) -> pl.LazyFrame:
     """Let a run without rows fit the others, whatever types it was read with."""
     lazy = as_lazy(frame, table)
-    ids, numbers = (columns.query, columns.item), (columns.score, columns.rank)
+    ids, numbers = (columns.query, *columns.keys, columns.item), (columns.score, columns.rank)
     schema = lazy.collect_schema()
     without_rows = isinstance(frame, pl.DataFrame) and frame.is_empty() and {*ids} <= {*schema}
     if schema and not without_rows:
         return lazy
     kinds = {name: schema.get(name, pl.Null()) if alone else pl.Null() for name in ids}
     return pl.LazyFrame(schema={**kinds, **dict.fromkeys(numbers, pl.Float64())})
+
+
+def _unify_keys(frames: Mapping[str, pl.LazyFrame], columns: Columns) -> dict[str, pl.LazyFrame]:
+    """Bring each key to one type in all tables, and refuse nulls in it."""
+    frames = dict(frames)
+    for name in columns.keys:
+        types = {}
+        for table, frame in frames.items():
+            schema = frame.collect_schema()
+            require_columns(schema, [name], table)
+            types[table] = schema[name]
+            if types[table].is_nested() or types[table].is_object():
+                raise DataError(
+                    f"{table}.{name} has type {types[table]}, which can't be a key: cast it first"
+                )
+        known = [dtype for dtype in types.values() if not isinstance(dtype, pl.Null)]
+        if known and all(map(_is_id, known)):
+            frames = unify_ids(frames, [name])
+        elif len({*known}) <= 1:
+            cast = column(name).cast(known[0] if known else pl.Null)
+            frames = {table: frame.with_columns(cast) for table, frame in frames.items()}
+        else:
+            told = ", ".join(f"{table}.{name} is {dtype}" for table, dtype in types.items())
+            raise DataError(f"types of the key differ: {told}; cast one of them, so that they can match")
+    if not columns.keys:
+        return frames
+    return {
+        table: refusals.no_nulls(frame, [columns.query, *columns.keys], table)
+        for table, frame in frames.items()
+    }
+
+
+def _is_id(dtype: pl.DataType) -> bool:
+    return dtype.is_integer() or isinstance(dtype, pl.String | pl.Categorical | pl.Enum | pl.Binary)
 
 
 def _orders(
@@ -263,20 +333,40 @@ def _orders(
     for name in (columns.score, *[columns.rank] * (by == "rank")):
         refusals.require_number(schema.get(name, pl.Null()), f"{table}.{name}")
     nothing = pl.lit(None, pl.Float64)
-    score = pl.col(columns.score).cast(pl.Float64).fill_nan(None) if columns.score in names else nothing
-    given = given_rank(pl.col(columns.rank), columns.rank, ordering.rank_base) if by == "rank" else nothing
+    query, item = column(columns.query), column(columns.item)
+    score = column(columns.score).cast(pl.Float64).fill_nan(None) if columns.score in names else nothing
+    if ordering.finite and columns.score in names:
+        # Polars takes even a series for a pattern, if its name looks like one.
+        told = [score.alias("score"), query, item]
+        refuse = partial(_refuse_infinite, table=table)
+        score = pl.map_batches(told, refuse, return_dtype=pl.Float64, is_elementwise=True)
+    given = given_rank(column(columns.rank), columns.rank, ordering.rank_base) if by == "rank" else nothing
     key = (
-        score_key(pl.col(columns.score), descending=ordering.descending, score_dtype="float64")
+        score_key(column(columns.score), descending=ordering.descending, score_dtype="float64")
         if by == "score"
         else -given
     )
+    if columns.keys:
+        query = pl.struct(query.alias("query"), *columns_apart(named_apart(columns.keys, "keys")))
     return by, [
-        pl.col(columns.query).alias("query"),
-        pl.col(columns.item).alias("item"),
+        query.alias("query"),
+        item.alias("item"),
         score.alias("score"),
         given.alias("given"),
         key.alias("key"),
     ]
+
+
+def _refuse_infinite(series: Sequence[pl.Series], table: str) -> pl.Series:
+    score, query, item = series
+    infinite = score.is_infinite()
+    if infinite.any():
+        row = infinite.to_list().index(True)
+        raise DataError(
+            f"{table} has the score {score[row]} for item {item[row]!r} of query {query[row]!r}: an infinite "
+            'score can\'t be added or scaled; drop or replace it, or use a method by rank, as method="rrf"'
+        )
+    return score
 
 
 def all_eager(runs: Runs) -> bool:

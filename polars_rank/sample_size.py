@@ -136,13 +136,13 @@ def _power(per_query: pl.DataFrame, design: Design, options: _Options, columns: 
     from polars_rank import noncentral, pair_results  # noqa: PLC0415
 
     pairs = paired(per_query, design)
-    mean, deviation, reason = pair_results.spread(pairs)
+    used, mean, deviation, reason = pair_results.spread(pairs)
     wanted = mean if options.difference is None else np.where(np.isnan(mean), np.nan, options.difference)
     known = ~np.isnan(deviation)
     test = options.alpha, options.alternative, options.chance
     seen, needed, smallest = (np.full(len(pairs), np.nan) for _ in range(3))
     if known.any():
-        effect, n = wanted[known] / deviation[known], pairs["x"].list.len().to_numpy()[known].astype(float)
+        effect, n = wanted[known] / deviation[known], used[known].astype(float)
         seen[known] = noncentral.chance_to_see(effect, n, options.alpha, options.alternative)
         needed[known] = noncentral.queries_needed(effect, *test)
         smallest[known] = noncentral.smallest_effect(n, *test) * deviation[known]
@@ -155,7 +155,7 @@ def _power(per_query: pl.DataFrame, design: Design, options: _Options, columns: 
         "smallest_difference": smallest,
     }
     table = pairs.with_columns(
-        pl.col("x").list.len().cast(pl.Int64).alias("n"),
+        pl.Series("n", used).cast(pl.Int64),
         *(pl.Series(name, column).fill_nan(None) for name, column in numbers.items()),
         pl.Series("reason", reason.tolist(), dtype=pl.String),
     )

@@ -63,14 +63,25 @@ def named_apart(names: Sequence[str], argument: str = "by") -> dict[str, str]:
     return {name: f"{_APART}{name}" for name in names}
 
 
+def column(name: str) -> pl.Expr:
+    """Take a column by its name, even if the name looks like a pattern: ``*``, ``^a.*$``."""
+    return cs.by_name(name).as_expr()
+
+
 def columns_apart(apart: Mapping[str, str]) -> list[pl.Expr]:
     """Take the columns that `named_apart` has named; a name that looks like a pattern is a name."""
-    return [cs.by_name(name).alias(other) for name, other in apart.items()]
+    return [column(name).alias(other) for name, other in apart.items()]
+
+
+def renamed(frame: pl.LazyFrame, names: Mapping[str, str]) -> pl.LazyFrame:
+    """Take the columns that there are of `names`, which maps their names to ours."""
+    have = frame.collect_schema().names()
+    return frame.select(column(old).alias(new) for old, new in names.items() if old in have)
 
 
 def set_apart(frame: pl.LazyFrame, names: Sequence[str], table: str) -> tuple[pl.LazyFrame, list[str]]:
     """Add a user's columns under names that are apart, and give these."""
-    require_columns(frame.collect_schema().names(), names, table)
+    require_columns(frame.collect_schema(), names, table)
     apart = named_apart(names)
     return frame.with_columns(columns_apart(apart)), list(apart.values())
 
@@ -94,6 +105,15 @@ def long(per_query: FrameT, measures: Sequence[str], index: Sequence[str], value
     apart = [pl.col(name).cast(pl.Float64).alias(f"{prefix}{name}") for name in measures]
     rows = per_query.select(*index, *apart).unpivot(index=index, variable_name="measure", value_name=value)
     return rows.with_columns(pl.col("measure").str.strip_prefix(prefix))
+
+
+def with_system(by: Sequence[str], system: str | None, columns: Iterable[str]) -> list[str]:
+    """Put the column of the systems before those to slice by, so that systems are never pooled unasked.
+
+    A table need not have a column ``"system"``; None pools systems.
+    """
+    absent = system is None or system in by or (system == "system" and system not in columns)
+    return [*by] if absent or system is None else [system, *by]
 
 
 def refuse_names(argument: str, names: Sequence[str], taken: Iterable[str]) -> None:
@@ -130,15 +150,15 @@ def unify_ids(frames: Mapping[str, pl.LazyFrame], columns: Sequence[str]) -> dic
     """
     schemas = {table: frame.collect_schema() for table, frame in frames.items()}
     for table, schema in schemas.items():
-        require_columns(schema.names(), columns, table)
+        require_columns(schema, columns, table)
     casts: list[pl.Expr] = []
-    for column in columns:
-        kinds = {table: id_kind(schema[column], column, table) for table, schema in schemas.items()}
+    for name in columns:
+        kinds = {table: id_kind(schema[name], name, table) for table, schema in schemas.items()}
         known = {table: kind for table, kind in kinds.items() if kind != "null"}
         if len(set(known.values())) > 1:
-            types = ", ".join(f"{table}.{column} is {schemas[table][column]}" for table in known)
+            types = ", ".join(f"{table}.{name} is {schemas[table][name]}" for table in known)
             raise DataError(f"id types differ: {types}; cast one of them, so that ids can match")
-        casts.append(pl.col(column).cast(_common_id_type([schemas[table][column] for table in known])))
+        casts.append(column(name).cast(_common_id_type([schemas[table][name] for table in known])))
     return {table: frame.with_columns(casts) for table, frame in frames.items()}
 
 

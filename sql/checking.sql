@@ -155,6 +155,21 @@ WITH
         GROUP BY ranking, rank
     ),
 
+    _rank_in_order AS (
+        SELECT
+            *,
+            row_number() OVER (PARTITION BY ranking ORDER BY rank ASC, item_text DESC, id DESC) AS position
+        FROM _rank_whole
+        WHERE qrels IS NOT NULL AND NOT has_score
+    ),
+
+    _rank_moved AS (
+        SELECT
+            *,
+            position + max(floor(rank) - position) OVER (PARTITION BY ranking ORDER BY position) AS place
+        FROM _rank_in_order
+    ),
+
     _rank_asked AS MATERIALIZED (SELECT DISTINCT query FROM _rank_known),
 
     _rank_graded AS MATERIALIZED (SELECT * FROM _rank_grades WHERE NOT incomplete),
@@ -309,6 +324,8 @@ WITH
                 SELECT 1 FROM _rank_known AS missed
                 WHERE missed.relevance IS NOT NULL AND NOT coalesce(missed.rank >= 1, FALSE)
             )
+        UNION ALL
+        SELECT 24, 'rank moved to a place of its own', query, item, NULL FROM _rank_moved WHERE place != rank
     ),
 
     _rank_checked AS (

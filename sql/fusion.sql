@@ -17,91 +17,108 @@
 -- not need is cut from the plan, since its name is a constant.
 -- COLUMNS([c FOR c IN (*) IF ...]) reads a column that may be missing, or _rank_none in its stead.
 
+-- Infinite weights that cancel out give NULL.
 CREATE OR REPLACE MACRO rank.rrf(rank, weight := 1, k := 60) AS
-    CASE
-        WHEN coalesce(NOT (k::double >= 0 AND k::double < 'inf'::double), TRUE)
-            THEN error('k must be a finite number of at least 0, got ' || coalesce(k::varchar, 'NULL'))
-        ELSE
-            coalesce(
+    rank.main._checked(
+        rank.main._fault(
+            try_cast(k AS double) >= 0 AND try_cast(k AS double) < 'inf'::double, 'k must be a finite number of at least 0', k
+        ),
+        coalesce(
+            nullif(
                 list_sum(
                     list_sort(
                         list(weight::double / (k::double + rank::double)) FILTER (
                             rank::double >= 1 AND NOT isnan(rank::double) AND NOT isnan(weight::double)
+                            AND NOT isnan(weight::double / (k::double + rank::double))
                         )
                     )
                 ),
-                0.0
-            )::double
+                'nan'::double
+            ),
+            CASE WHEN count(rank) FILTER (isinf(weight::double)) = 0 THEN 0.0 END
+        )::double
+    );
+
+-- Weights as a MAP, empty where there are none; NULL for what is no MAP.
+CREATE OR REPLACE MACRO rank._weights(weights) AS
+    CASE
+        WHEN weights IS NULL THEN MAP {}::map(varchar, double)
+        ELSE try_cast(weights::varchar AS map(varchar, double))
     END;
 
 CREATE OR REPLACE MACRO rank.fuse(
     runs, method := 'rrf', k := 60, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, gamma := 1.0,
     sigma := 0.01, phi := 0.8, weighting := 'multiply', fitted := NULL, reach := 5, order_by := NULL,
-    descending := TRUE, ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+    descending := TRUE, ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL, explain := FALSE
 ) AS TABLE
 WITH
     _rank_options AS (
         SELECT TRUE AS checked
-        WHERE CASE
-            WHEN coalesce(method NOT IN (
-                'rrf', 'isr', 'log_isr', 'logn_isr', 'rbc', 'borda', 'weighted_borda', 'condorcet', 'copeland',
-                'comb_sum', 'comb_mean', 'comb_mnz', 'comb_anz', 'comb_min', 'comb_max', 'comb_med', 'comb_gmnz',
-                'mixed', 'wmnz', 'weighted_sum', 'convex', 'dbsf', 'relative_score', 'mapfuse', 'posfuse', 'probfuse',
-                'segfuse', 'slidefuse', 'bayesfuse'
-            ), TRUE)
-                THEN error(
-                    'method must be rrf, isr, log_isr, logn_isr, rbc, borda, weighted_borda, condorcet, copeland, '
-                    || 'comb_sum, comb_mean, comb_mnz, comb_anz, comb_min, comb_max, comb_med, comb_gmnz, mixed, wmnz, '
-                    || 'weighted_sum, convex, dbsf, relative_score, mapfuse, posfuse, probfuse, segfuse, slidefuse '
-                    || 'or bayesfuse, got ' || coalesce(method::varchar, 'NULL')
-                )
-            WHEN coalesce(NOT (k::double >= 0 AND k::double < 'inf'::double), TRUE)
-                THEN error('k must be a finite number of at least 0, got ' || coalesce(k::varchar, 'NULL'))
-            WHEN normalize NOT IN (
-                'min_max', 'min_max_inverted', 'max', 'sum', 'zscore', 'rank', 'borda', 'sigmoid', 'quantile'
-            )
-                THEN error(
-                    'normalize must be NULL, min_max, min_max_inverted, max, sum, zscore, rank, borda, sigmoid '
-                    || 'or quantile, got ' || normalize::varchar
-                )
-            WHEN
-                method IN ('dbsf', 'relative_score')
-                AND (normalize IS NOT NULL OR on_constant IS DISTINCT FROM 0 OR ddof IS DISTINCT FROM 0)
-                THEN error(
-                    method || ' has a normalisation of its own; leave out normalize, on_constant and ddof, '
-                    || 'or use comb_sum with them'
-                )
-            WHEN coalesce(NOT (abs(on_constant::double) < 'inf'::double), TRUE)
-                THEN error('on_constant must be a finite number, got ' || coalesce(on_constant::varchar, 'NULL'))
-            WHEN coalesce(ddof NOT IN (0, 1), TRUE)
-                THEN error('ddof must be 0 or 1, got ' || coalesce(ddof::varchar, 'NULL'))
-            WHEN coalesce(NOT (abs(gamma::double) < 'inf'::double), TRUE)
-                THEN error('gamma must be a finite number, got ' || coalesce(gamma::varchar, 'NULL'))
-            WHEN coalesce(NOT (sigma::double >= 0 AND sigma::double < 'inf'::double), TRUE)
-                THEN error('sigma must be a finite number of at least 0, got ' || coalesce(sigma::varchar, 'NULL'))
-            WHEN coalesce(NOT (phi::double BETWEEN 0 AND 1), TRUE)
-                THEN error('phi must be a number from 0 to 1, got ' || coalesce(phi::varchar, 'NULL'))
-            WHEN coalesce(weighting NOT IN ('multiply', 'stretch'), TRUE)
-                THEN error('weighting must be multiply or stretch, got ' || coalesce(weighting::varchar, 'NULL'))
-            WHEN fitted IS NULL AND method LIKE '%fuse'
-                THEN error('method ' || method || ' needs fitted, the name of a table made by fit_fusion')
-            WHEN coalesce(reach < 0 OR reach % 1 != 0, TRUE)
-                THEN error('reach must be a whole number of at least 0, got ' || coalesce(reach::varchar, 'NULL'))
-            WHEN order_by NOT IN ('score', 'rank')
-                THEN error('order_by must be NULL, score or rank, got ' || order_by::varchar)
-            WHEN coalesce(ties NOT IN ('item-descending', 'item-ascending', 'item-text-descending'), TRUE)
-                THEN error(
-                    'ties must be item-descending, item-ascending or item-text-descending, got '
-                    || coalesce(ties::varchar, 'NULL')
-                )
-            WHEN coalesce(rank_base NOT IN (0, 1), TRUE)
-                THEN error('rank_base must be 0 or 1, got ' || coalesce(rank_base::varchar, 'NULL'))
-            WHEN coalesce(duplicates NOT IN ('first', 'error'), TRUE)
-                THEN error('duplicates must be first or error, got ' || coalesce(duplicates::varchar, 'NULL'))
-            WHEN descending IS NULL OR explain IS NULL
-                THEN error('descending and explain must be TRUE or FALSE, got NULL')
-            ELSE TRUE
-        END
+        FROM (
+            SELECT coalesce(
+                rank.main._word_fault('method', method, [
+                    'rrf', 'isr', 'log_isr', 'logn_isr', 'rbc', 'borda', 'weighted_borda', 'condorcet', 'copeland',
+                    'comb_sum', 'comb_mean', 'comb_mnz', 'comb_anz', 'comb_min', 'comb_max', 'comb_med', 'comb_gmnz',
+                    'mixed', 'wmnz', 'weighted_sum', 'convex', 'dbsf', 'relative_score', 'mapfuse', 'posfuse',
+                    'probfuse', 'segfuse', 'slidefuse', 'bayesfuse'
+                ]),
+                rank.main._fault(
+                    try_cast(k AS double) >= 0 AND try_cast(k AS double) < 'inf'::double,
+                    'k must be a finite number of at least 0',
+                    k
+                ),
+                CASE
+                    WHEN normalize IS NOT NULL
+                        THEN rank.main._word_fault('normalize', normalize, [
+                            'min_max', 'min_max_inverted', 'max', 'sum', 'zscore', 'rank', 'borda', 'sigmoid', 'quantile'
+                        ])
+                END,
+                CASE
+                    WHEN
+                        method IN ('dbsf', 'relative_score')
+                        AND (normalize IS NOT NULL OR on_constant IS DISTINCT FROM 0 OR ddof IS DISTINCT FROM 0)
+                        THEN
+                            method || ' has a normalisation of its own; leave out normalize, on_constant and ddof, '
+                            || 'or use comb_sum with them'
+                END,
+                rank.main._fault(
+                    abs(try_cast(on_constant AS double)) < 'inf'::double, 'on_constant must be a finite number', on_constant
+                ),
+                rank.main._fault(ddof IN (0, 1), 'ddof must be 0 or 1', ddof),
+                rank.main._fault(abs(try_cast(gamma AS double)) < 'inf'::double, 'gamma must be a finite number', gamma),
+                rank.main._fault(
+                    try_cast(sigma AS double) >= 0 AND try_cast(sigma AS double) < 'inf'::double,
+                    'sigma must be a finite number of at least 0',
+                    sigma
+                ),
+                rank.main._share_fault('phi', phi),
+                rank.main._word_fault('weighting', weighting, ['multiply', 'stretch']),
+                CASE
+                    WHEN fitted IS NULL AND method LIKE '%fuse'
+                        THEN 'method ' || method || ' needs fitted, the name of a table made by fit_fusion'
+                END,
+                rank.main._fault(reach >= 0 AND reach % 1 = 0, 'reach must be a whole number of at least 0', reach),
+                CASE WHEN order_by IS NOT NULL THEN rank.main._word_fault('order_by', order_by, ['score', 'rank']) END,
+                rank.main._word_fault('ties', ties, ['item-descending', 'item-ascending', 'item-text-descending']),
+                rank.main._fault(rank_base IN (0, 1), 'rank_base must be 0 or 1', rank_base),
+                rank.main._word_fault('duplicates', duplicates, ['error', 'first']),
+                rank.main._fault(
+                    rank.main._weights(weights) IS NOT NULL,
+                    'weights must be a MAP of each system to a number, as MAP {''bm25'': 2.0, ''dense'': 1.0}',
+                    weights
+                ),
+                rank.main._names_fault('keys', keys),
+                CASE
+                    WHEN list_has_any(rank.main._names(keys), ['system', 'query', 'item', 'score', 'rank', 'explain'])
+                        THEN 'keys ' || keys::varchar || ' names what has a part in the fusion already; leave it out'
+                END,
+                CASE
+                    WHEN descending IS NULL OR explain IS NULL
+                        THEN 'descending and explain must be TRUE or FALSE, got NULL'
+                END
+            ) AS fault
+        )
+        WHERE CASE WHEN fault IS NOT NULL THEN error(fault) ELSE TRUE END
     ),
 
     _rank_read AS (
@@ -109,6 +126,10 @@ WITH
             system,
             query,
             item,
+            struct_pack(*COLUMNS([
+                c FOR c IN (*) IF lower(c) = 'query' OR list_contains(rank.main._names(keys), lower(c))
+            ])) AS query_id,
+            greatest(*COLUMNS([c FOR c IN (*) IF c LIKE '_rank_null_%'])) AS incomplete,
             COLUMNS([
                 c FOR c IN (*)
                 IF lower(c) = CASE
@@ -133,13 +154,23 @@ WITH
                     WHEN list_contains([lower(x) FOR x IN (*)], 'rank') THEN '_rank_true' ELSE '_rank_false'
                 END
             ]) AS has_rank
-        FROM (SELECT *, NULL::double AS _rank_none, TRUE AS _rank_true, FALSE AS _rank_false FROM query_table(runs))
+        FROM (
+            SELECT
+                *,
+                NULL::double AS _rank_none,
+                TRUE AS _rank_true,
+                FALSE AS _rank_false,
+                COLUMNS([
+                    c FOR c IN (*) IF lower(c) = 'query' OR list_contains(rank.main._names(keys), lower(c))
+                ]) IS NULL AS '_rank_null_\0'
+            FROM query_table(runs)
+        )
     ),
 
     _rank_rows AS (
         SELECT
             system,
-            query AS query_id,
+            query_id,
             item AS item_id,
             CASE WHEN NOT isnan(raw) THEN raw END AS raw,
             coalesce(order_by = 'rank', NOT has_score) AS by_rank,
@@ -167,6 +198,22 @@ WITH
                 THEN error('the runs have no column score, which ' || method || ' adds up')
             WHEN system IS NULL OR query IS NULL OR item IS NULL
                 THEN error('the runs have a null system, query or item; every row needs all three')
+            WHEN incomplete
+                THEN error('the runs have a null key: every row needs ' || keys::varchar || '; drop or fill such rows')
+            WHEN NOT list_has_all([lower(c) FOR c IN struct_keys(query_id)], rank.main._names(keys))
+                THEN error('the runs have not all of the columns ' || keys::varchar || ' (keys)')
+            WHEN
+                isinf(raw)
+                AND (
+                    method LIKE 'comb%'
+                    OR method IN ('mixed', 'wmnz', 'weighted_sum', 'convex', 'dbsf', 'relative_score', 'segfuse')
+                )
+                AND coalesce(normalize NOT IN ('rank', 'borda'), TRUE)
+                THEN error(
+                    'the runs have the score ' || raw || ' for item ' || item::varchar || ' of query ' || query::varchar
+                    || ': an infinite score can''t be added or scaled; drop or replace it, or use a method by rank, '
+                    || 'as method := ''rrf'''
+                )
             WHEN coalesce(order_by = 'rank', NOT has_score) AND NOT isnan(given) AND given < rank_base
                 THEN error(
                     'rank holds ' || given || ', but runs ordered by rank count from ' || rank_base
@@ -186,8 +233,8 @@ WITH
                 ) - 1
             )::integer AS list,
             CASE
-                WHEN coalesce(cardinality(weights::map(varchar, double)), 0) = 0 THEN 1.0::double
-                ELSE (weights::map(varchar, double))[system::varchar]
+                WHEN cardinality(rank.main._weights(weights)) = 0 THEN 1.0::double
+                ELSE rank.main._weights(weights)[system::varchar]
             END AS weight
         FROM (SELECT DISTINCT system FROM _rank_rows)
     ),
@@ -212,17 +259,17 @@ WITH
         SELECT
             -- A system that weights names counts though it returned nothing at all.
             CASE
-                WHEN coalesce(cardinality(weights::map(varchar, double)), 0) = 0 THEN count(*)
-                ELSE len([w FOR w IN map_values(weights::map(varchar, double)) IF w > 0])
+                WHEN cardinality(rank.main._weights(weights)) = 0 THEN count(*)
+                ELSE len([w FOR w IN map_values(rank.main._weights(weights)) IF w > 0])
             END AS systems,
             CASE
-                WHEN coalesce(cardinality(weights::map(varchar, double)), 0) = 0 THEN count(*)
-                ELSE list_sum(list_sort(map_values(weights::map(varchar, double))))
+                WHEN cardinality(rank.main._weights(weights)) = 0 THEN count(*)
+                ELSE list_sum(list_sort(map_values(rank.main._weights(weights))))
             END AS total_weight,
             -- A power of two above the sum of the weights.
             CASE
-                WHEN coalesce(cardinality(weights::map(varchar, double)), 0) = 0 THEN 1.0::double
-                ELSE 2.0::double ** floor(log2(greatest(list_sum(map_values(weights::map(varchar, double))), 0.5)) + 1)
+                WHEN cardinality(rank.main._weights(weights)) = 0 THEN 1.0::double
+                ELSE 2.0::double ** floor(log2(greatest(list_sum(map_values(rank.main._weights(weights))), 0.5)) + 1)
             END AS unit
         FROM _rank_lists
     ),
@@ -314,8 +361,10 @@ WITH
         WHERE CASE
             WHEN duplicates = 'error' AND copies > 1
                 THEN error(
-                    'item ' || item_id::varchar || ' of query ' || query_id::varchar || ' is twice in '
-                    || system::varchar || '; duplicates := ''first'' counts the best-ranked copy'
+                    'item ' || item_id::varchar || ' of query '
+                    || CASE WHEN keys IS NULL THEN query_id.query::varchar ELSE query_id::varchar END
+                    || ' is twice in ' || system::varchar || '; name the columns that tell lists apart in '
+                    || 'keys := [...], remove the copies, or use duplicates := ''first'' to count the best-ranked one'
                 )
             ELSE TRUE
         END
@@ -356,17 +405,29 @@ WITH
         WHERE method IN ('borda', 'weighted_borda', 'condorcet', 'copeland', 'bayesfuse') OR normalize = 'borda'
     ),
 
-    -- Infinite scores count as the list's largest or smallest finite one, so that they can't make the others NaN.
+    -- Differences and sums of the largest floats would be infinite. A power of two changes no digit.
     _rank_ends AS (
         SELECT
-            *,
-            min(raw) FILTER (isfinite(raw)) OVER (PARTITION BY list, query) AS low,
-            max(raw) FILTER (isfinite(raw)) OVER (PARTITION BY list, query) AS high
-        FROM _rank_all
-    ),
-
-    _rank_clipped AS (
-        SELECT *, CASE WHEN raw IS NOT NULL THEN least(greatest(raw, low), high) END AS score FROM _rank_ends
+            * EXCLUDE (low, high, unit),
+            raw * unit AS score,
+            low * unit AS low,
+            high * unit AS high
+        FROM (
+            SELECT
+                *,
+                CASE
+                    WHEN coalesce(normalize != 'max', TRUE) AND greatest(-low, high) > 2.0::double ** 960
+                        THEN 2.0::double ** (-64)
+                    ELSE 1.0
+                END AS unit
+            FROM (
+                SELECT
+                    *,
+                    min(raw) OVER (PARTITION BY list, query) AS low,
+                    max(raw) OVER (PARTITION BY list, query) AS high
+                FROM _rank_all
+            )
+        )
     ),
 
     _rank_scaled AS (
@@ -376,13 +437,13 @@ WITH
                 WHEN method = 'dbsf'
                     THEN CASE
                         WHEN score IS NULL THEN NULL
-                        WHEN low IS NULL OR low = high THEN 0.5
+                        WHEN low = high THEN 0.5
                         ELSE ((share - avg(share) OVER in_order) / stddev_samp(share) OVER in_order + 3) / 6
                     END
                 WHEN method = 'relative_score'
                     THEN CASE
                         WHEN score IS NULL THEN NULL
-                        WHEN low IS NULL OR low = high THEN 1.0
+                        WHEN low = high THEN 1.0
                         ELSE (score - low) / (high - low)
                     END
                 WHEN normalize IS NULL THEN raw
@@ -392,7 +453,7 @@ WITH
                 WHEN normalize = 'sigmoid' THEN 1 / (1 + exp(-raw))
                 WHEN normalize = 'max' THEN score / greatest(high, 1e-9::double)
                 WHEN score IS NULL THEN NULL
-                WHEN low IS NULL OR low = high THEN on_constant::double
+                WHEN low = high THEN on_constant::double
                 WHEN normalize = 'min_max' THEN (score - low) / (high - low)
                 WHEN normalize = 'min_max_inverted' THEN (high - score) / (high - low)
                 WHEN normalize = 'sum'
@@ -409,7 +470,7 @@ WITH
                     ) / (count(score) OVER (PARTITION BY list, query) - 1)
             END AS value
         -- Squares of very small or large scores are 0 or infinite, those of the share are not.
-        FROM (SELECT *, CASE WHEN high > low THEN (score - low) / (high - low) END AS share FROM _rank_clipped)
+        FROM (SELECT *, CASE WHEN high > low THEN (score - low) / (high - low) END AS share FROM _rank_ends)
         -- Lists of the same scores must get the same to the last bit, or items that tie would not.
         WINDOW in_order AS (
             PARTITION BY list, query ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
@@ -662,7 +723,7 @@ WITH
             factor,
             chosen,
             terms,
-            CASE WHEN NOT isnan(total) THEN total END AS score
+            total AS score
         FROM (
             SELECT
                 *,
@@ -674,11 +735,11 @@ WITH
                             method IN ('rrf', 'isr', 'log_isr', 'logn_isr')
                             AND k::double <= 2.0::double ** 30
                             AND (
-                                coalesce(cardinality(weights::map(varchar, double)), 0) = 0
+                                cardinality(rank.main._weights(weights)) = 0
                                 OR (
-                                    list_min([w FOR w IN map_values(weights::map(varchar, double)) IF w > 0])
-                                    >= 2.0::double ** (-30) * list_sum(map_values(weights::map(varchar, double)))
-                                    AND list_sum(map_values(weights::map(varchar, double)))
+                                    list_min([w FOR w IN map_values(rank.main._weights(weights)) IF w > 0])
+                                    >= 2.0::double ** (-30) * list_sum(map_values(rank.main._weights(weights)))
+                                    AND list_sum(map_values(rank.main._weights(weights)))
                                     BETWEEN 1e-200::double AND 1e200::double
                                 )
                             )
@@ -692,6 +753,14 @@ WITH
                 )::double AS total
             FROM _rank_factors
         )
+        WHERE CASE
+            WHEN isnan(total)
+                THEN error(
+                    'a fused score is not a number: what is added is beyond the range of floats; bring the scores to '
+                    || 'one scale, as normalize := ''min_max'', or use smaller weights'
+                )
+            ELSE TRUE
+        END
     ),
 
     _rank_final AS (
@@ -721,286 +790,335 @@ WITH
     )
 
 SELECT
-    query_id AS query,
+    query_id.query AS query,
+    query_id.* EXCLUDE (query),
     item_id AS item,
     COLUMNS([c FOR c IN (_rank_final.*) IF c NOT IN ('query', 'item') AND (explain OR c != 'explain')])
 FROM _rank_final
-INNER JOIN _rank_queries USING (query)
-INNER JOIN _rank_names USING (item)
+INNER JOIN _rank_queries ON _rank_final.query = _rank_queries.query
+INNER JOIN _rank_names ON _rank_final.item = _rank_names.item
 ORDER BY _rank_final.query, rank;
 
 -- Each method by its name. rank.rrf is a table after FROM, and a value elsewhere.
 
 CREATE OR REPLACE MACRO rank.rrf(
     runs, weights := NULL, k := 60, weighting := 'multiply', order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'rrf', weights := weights, k := k, weighting := weighting, order_by := order_by,
-    descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, explain := explain
+    descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
+    explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.isr(
     runs, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending', rank_base := 1,
-    duplicates := 'first', explain := FALSE
+    duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'isr', weights := weights, order_by := order_by, descending := descending, ties := ties,
-    rank_base := rank_base, duplicates := duplicates, explain := explain
+    rank_base := rank_base, duplicates := duplicates, keys := keys,
+    explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.log_isr(
     runs, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending', rank_base := 1,
-    duplicates := 'first', explain := FALSE
+    duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'log_isr', weights := weights, order_by := order_by, descending := descending, ties := ties,
-    rank_base := rank_base, duplicates := duplicates, explain := explain
+    rank_base := rank_base, duplicates := duplicates, keys := keys,
+    explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.logn_isr(
     runs, weights := NULL, sigma := 0.01, order_by := NULL, descending := TRUE, ties := 'item-descending',
-    rank_base := 1, duplicates := 'first', explain := FALSE
+    rank_base := 1, duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'logn_isr', weights := weights, sigma := sigma, order_by := order_by, descending := descending,
-    ties := ties, rank_base := rank_base, duplicates := duplicates, explain := explain
+    ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
+    explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.rbc(
     runs, weights := NULL, phi := 0.8, order_by := NULL, descending := TRUE, ties := 'item-descending',
-    rank_base := 1, duplicates := 'first', explain := FALSE
+    rank_base := 1, duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'rbc', weights := weights, phi := phi, order_by := order_by, descending := descending,
-    ties := ties, rank_base := rank_base, duplicates := duplicates, explain := explain
+    ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
+    explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.borda(
     runs, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending', rank_base := 1,
-    duplicates := 'first', explain := FALSE
+    duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'borda', weights := weights, order_by := order_by, descending := descending, ties := ties,
-    rank_base := rank_base, duplicates := duplicates, explain := explain
+    rank_base := rank_base, duplicates := duplicates, keys := keys,
+    explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.weighted_borda(
     runs, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending', rank_base := 1,
-    duplicates := 'first', explain := FALSE
+    duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'weighted_borda', weights := weights, order_by := order_by, descending := descending,
-    ties := ties, rank_base := rank_base, duplicates := duplicates, explain := explain
+    ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
+    explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.condorcet(
     runs, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending', rank_base := 1,
-    duplicates := 'first', explain := FALSE
+    duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'condorcet', weights := weights, order_by := order_by, descending := descending, ties := ties,
-    rank_base := rank_base, duplicates := duplicates, explain := explain
+    rank_base := rank_base, duplicates := duplicates, keys := keys,
+    explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.copeland(
     runs, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending', rank_base := 1,
-    duplicates := 'first', explain := FALSE
+    duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'copeland', weights := weights, order_by := order_by, descending := descending, ties := ties,
-    rank_base := rank_base, duplicates := duplicates, explain := explain
+    rank_base := rank_base, duplicates := duplicates, keys := keys,
+    explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.comb_sum(
     runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'comb_sum', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
-    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates,
+    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
     explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.comb_mean(
     runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'comb_mean', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
-    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates,
+    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
     explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.comb_mnz(
     runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'comb_mnz', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
-    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates,
+    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
     explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.comb_anz(
     runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'comb_anz', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
-    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates,
+    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
     explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.comb_min(
     runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'comb_min', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
-    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates,
+    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
     explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.comb_max(
     runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'comb_max', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
-    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates,
+    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
     explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.comb_med(
     runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'comb_med', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
-    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates,
+    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
     explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.comb_gmnz(
     runs, weights := NULL, gamma := 1.0, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL,
-    descending := TRUE, ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+    descending := TRUE, ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'comb_gmnz', weights := weights, gamma := gamma, normalize := normalize,
     on_constant := on_constant, ddof := ddof, order_by := order_by, descending := descending, ties := ties,
-    rank_base := rank_base, duplicates := duplicates, explain := explain
+    rank_base := rank_base, duplicates := duplicates, keys := keys,
+    explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.mixed(
     runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'mixed', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
-    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates,
+    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
     explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.wmnz(
     runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'wmnz', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
-    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates,
+    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
     explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.weighted_sum(
     runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'weighted_sum', weights := weights, normalize := normalize, on_constant := on_constant,
     ddof := ddof, order_by := order_by, descending := descending, ties := ties, rank_base := rank_base,
-    duplicates := duplicates, explain := explain
+    duplicates := duplicates, keys := keys,
+    explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.convex(
     runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'convex', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
-    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates,
+    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
     explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.dbsf(
     runs, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending', rank_base := 1,
-    duplicates := 'first', explain := FALSE
+    duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'dbsf', weights := weights, order_by := order_by, descending := descending, ties := ties,
-    rank_base := rank_base, duplicates := duplicates, explain := explain
+    rank_base := rank_base, duplicates := duplicates, keys := keys,
+    explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.relative_score(
     runs, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending', rank_base := 1,
-    duplicates := 'first', explain := FALSE
+    duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'relative_score', weights := weights, order_by := order_by, descending := descending,
-    ties := ties, rank_base := rank_base, duplicates := duplicates, explain := explain
+    ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
+    explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.mapfuse(
     runs, fitted := NULL, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending',
-    rank_base := 1, duplicates := 'first', explain := FALSE
+    rank_base := 1, duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'mapfuse', fitted := fitted, weights := weights, order_by := order_by, descending := descending,
-    ties := ties, rank_base := rank_base, duplicates := duplicates, explain := explain
+    ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
+    explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.posfuse(
     runs, fitted := NULL, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending',
-    rank_base := 1, duplicates := 'first', explain := FALSE
+    rank_base := 1, duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'posfuse', fitted := fitted, weights := weights, order_by := order_by, descending := descending,
-    ties := ties, rank_base := rank_base, duplicates := duplicates, explain := explain
+    ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
+    explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.probfuse(
     runs, fitted := NULL, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending',
-    rank_base := 1, duplicates := 'first', explain := FALSE
+    rank_base := 1, duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'probfuse', fitted := fitted, weights := weights, order_by := order_by, descending := descending,
-    ties := ties, rank_base := rank_base, duplicates := duplicates, explain := explain
+    ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
+    explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.segfuse(
     runs, fitted := NULL, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL,
-    descending := TRUE, ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+    descending := TRUE, ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'segfuse', fitted := fitted, weights := weights, normalize := normalize,
     on_constant := on_constant, ddof := ddof, order_by := order_by, descending := descending, ties := ties,
-    rank_base := rank_base, duplicates := duplicates, explain := explain
+    rank_base := rank_base, duplicates := duplicates, keys := keys,
+    explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.slidefuse(
     runs, fitted := NULL, weights := NULL, reach := 5, order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'first', explain := FALSE
+    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'slidefuse', fitted := fitted, weights := weights, reach := reach, order_by := order_by,
-    descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, explain := explain
+    descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
+    explain := explain
 );
 
 CREATE OR REPLACE MACRO rank.bayesfuse(
     runs, fitted := NULL, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending',
-    rank_base := 1, duplicates := 'first', explain := FALSE
+    rank_base := 1, duplicates := 'error', keys := NULL,
+    explain := FALSE
 ) AS TABLE
 FROM rank.fuse(
     runs, method := 'bayesfuse', fitted := fitted, weights := weights, order_by := order_by, descending := descending,
-    ties := ties, rank_base := rank_base, duplicates := duplicates, explain := explain
+    ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
+    explain := explain
 );

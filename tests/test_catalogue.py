@@ -21,7 +21,7 @@ from polars_rank.catalogue import MEASURES, parse, to_sql
 from polars_rank.sql import install
 
 ROOT = Path(__file__).parent.parent
-# Scalar macros that are no measures.
+# Macros of helpers.sql, with an underscore in front, are shared pieces. Scalar macros that are no measures:
 NOT_MEASURES = {"rrf"}
 # Helpers shared by the families, no family themselves.
 NOT_FAMILIES = {"__init__", "rows"}
@@ -47,10 +47,11 @@ def installed():
     install(connection)
     rows = connection.execute(
         "SELECT function_name, function_type, parameters, comment FROM duckdb_functions() "
-        "WHERE database_name = 'rank' AND function_type = 'macro'"
+        "WHERE database_name = 'rank' AND function_type = 'macro' AND function_name[1] != '_'"
     ).fetchall()
     connection.close()
-    return {name: (kind, parameters, comment) for name, kind, parameters, comment in rows}
+    # The first form of a macro; a second one only refuses a call (link.sql).
+    return {name: (kind, parameters, comment) for name, kind, parameters, comment in reversed(rows)}
 
 
 @cache
@@ -99,7 +100,7 @@ def test_each_family_has_a_module_a_sql_file_and_cases():
     assert stems("tests/cases", "toml") == FAMILIES
     assert stems("sql", "sql") >= FAMILIES
     assert {family(name) for name in MEASURES} == FAMILIES
-    assert stems("sql", "sql") - FAMILIES <= stems("polars_rank", "py"), (
+    assert stems("sql", "sql") - FAMILIES - {"helpers"} <= stems("polars_rank", "py"), (
         "a macro file is named for its module"
     )
 

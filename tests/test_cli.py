@@ -19,6 +19,7 @@ import polars_rank as rank
 from polars_rank import run_files, scanning
 from polars_rank.cli import app, main
 from polars_rank.printing import as_text
+from polars_rank.report import standings
 from polars_rank.shell_arguments import in_shell
 
 COLLECTIONS = Path(__file__).parent / "collections"
@@ -474,17 +475,50 @@ def test_output_appears_whole_or_not_at_all(run, folder):
 def test_an_output_that_cannot_be_finished_leaves_the_old_file(run, folder, monkeypatch):
     (folder / "out").write_text("old")
 
-    def full(path, data):
-        with open(path, "wb") as file:
-            file.write(data[:3])
-        raise OSError(28, "No space left on device", str(path))
+    def full(*_):
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr("polars_rank.output_files.os.replace", full)
     code, _, said = run("evaluate", "qrels", "one.run", "-o", "out")
-    assert code == 1
-    assert said.endswith("No space left on device\n")
+    assert (code, said) == (1, "polars-rank: out: No space left on device\n")
     assert (folder / "out").read_text() == "old"
     assert sorted(path.name for path in folder.iterdir()) == ["one.run", "out", "qrels", "two.run"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["evaluate", "qrels", "one.run", "-o", "one.run"],
+        ["evaluate", "qrels", "one.run", "-o", "qrels", "--format", "csv"],
+        ["evaluate", "qrels", "one.run", "-o", "link"],
+        ["evaluate", "qrels", "one.run", "-o", "./hard"],
+        ["check", "qrels", "one.run", "-o", "qrels"],
+        ["fuse", "one.run", "two.run", "-o", "two.run"],
+        ["compare", "qrels", "one.run", "two.run", "-o", "two.run"],
+        ["compare", "qrels", "one.run", "two.run", "--html", "qrels"],
+        ["compare", "qrels", "one.run", "two.run", "--query-texts", "texts.csv", "-o", "texts.csv"],
+        ["compare", "qrels", "one.run", "two.run", "--item-texts", "texts.csv", "--html", "texts.csv"],
+        ["evaluate", "qrels", "*.parquet", "-o", "a.parquet"],
+    ],
+)
+def test_an_output_that_is_also_an_input_is_refused(run, folder, command):
+    (folder / "link").symlink_to("one.run")
+    (folder / "hard").hardlink_to(folder / "qrels")
+    (folder / "texts.csv").write_text("query,text\nt1,one\n")
+    rank.read_run("one.run").collect().write_parquet("a.parquet")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    code, out, said = run(*command)
+    assert (code, out) == (2, "")
+    assert "is also an input" in said
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_two_outputs_are_two_files(run):
+    command = ["compare", "qrels", "one.run", "two.run", "-o", "out.html", "--html", "./out.html"]
+    assert run(*command)[::2] == (
+        2,
+        "polars-rank: out.html is given as two outputs; one of them would be lost\n",
+    )
 
 
 def test_the_suffix_of_the_output_tells_the_format_and_format_overrules_it(run, folder):
@@ -499,6 +533,47 @@ def test_the_suffix_of_the_output_tells_the_format_and_format_overrules_it(run, 
         assert (folder / name).read_text().startswith(start)
     assert run(*command, "-o", "a.md", "--format", "csv")[0] == 0
     assert (folder / "a.md").read_text() == "system,queries,RR\none,2,0.75\n"
+
+
+def test_every_command_follows_the_suffix(run, folder):
+    runs = ["qrels", "one.run", "two.run"]
+    for command in (["evaluate", *runs], ["check", *runs], ["compare", *runs], ["list"]):
+        starts = {"a.json": "[\n", "a.md": "| ", "a.csv": ""}
+        if command[0] == "compare":
+            starts |= {"a.tex": "\\begin{tabular}", "a.HTML": "<div"}
+        else:
+            assert run(*command, "-o", "a.tex")[0] == 2
+        for name, start in starts.items():
+            assert run(*command, "-o", name)[0] == 0
+            assert (folder / name).read_text().startswith(start)
+        assert len(pl.read_csv("a.csv").columns) > 2
+        for name in ("a.csv.gz", "a.xlsx", "a.parquet"):
+            code, _, said = run(*command, "-o", name)
+            assert (code, (folder / name).exists()) == (2, False)
+            assert re.search(r"names no format .* use \.csv, .*, \.txt, or --format", said)
+        assert run(*command, "-o", "a.xlsx", "--format", "markdown")[0] == 0
+        assert (folder / "a.xlsx").read_text() == (folder / "a.md").read_text()
+        (folder / "a.xlsx").unlink()
+        for name in ("a", "a.txt"):
+            assert run(*command, "-o", name)[0] == 0
+            assert (folder / name).read_text() == run(*command)[1]
+    assert run("fuse", "one.run", "two.run", "-o", "a.xlsx")[0] == 2
+    assert run("fuse", "one.run", "two.run", "-o", "a.json")[2].endswith("or say --format\n")
+
+
+def test_the_comparison_as_numbers(run):
+    files = ["qrels", "one.run", "two.run"]
+    got = rows(run, "compare", *files, "-m", "RR", "--baseline", "two")
+    per_query = rank.evaluate(
+        pl.concat([rank.read_run("one.run"), rank.read_run("two.run")]), "RR", qrels=rank.read_qrels("qrels")
+    )
+    assert got == standings(per_query, "two").to_dicts()
+
+
+def test_a_file_has_no_colours(run, folder, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    assert run("compare", "qrels", "one.run", "two.run", "-o", "a.txt")[0] == 0
+    assert "\x1b" not in (folder / "a.txt").read_text()
 
 
 def test_tables_as_text():
@@ -679,6 +754,60 @@ def test_nobody_reads_on():
 def test_reads_from_pipes():
     done = shell("polars-rank evaluate <(cat qrels) <(gzip -c one.run) -m RR --format csv")
     assert (done.stdout, done.stderr) == ("system,queries,RR\none,2,0.75\n", "")
+
+
+def test_results_go_into_a_pipe_and_into_a_file_that_is_open():
+    wanted = "system,queries,RR\none,2,0.75\n"
+    command = "polars-rank evaluate qrels one.run -m RR --format csv -o"
+    assert shell(f"{command} /dev/stdout | cat").stdout == wanted
+    assert shell(f"{command} >(cat; touch done); until [ -e done ]; do sleep 0.01; done").stdout == wanted
+    logged = shell(f"echo first > log; {command} /dev/stdout >> log; echo last >> log; cat log").stdout
+    assert logged == f"first\n{wanted}last\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        ("evaluate qrels one.run >&-", 1, "polars-rank: standard output: Bad file descriptor\n"),
+        ("evaluate qrels two.run 2>&-", 0, ""),
+        ("evaluate qrels none 2>&-", 2, ""),
+        ("evaluate qrels two.run 2>/dev/full", 0, ""),
+        ("list > /dev/full", 1, "polars-rank: standard output: No space left on device\n"),
+        ("evaluate qrels one.run -o /dev/stdout >&-", 1, "polars-rank: /dev/stdout: Bad file descriptor\n"),
+        ("evaluate qrels one.run >> one.run", 2, "polars-rank: standard output is the input one.run; "),
+    ],
+)
+def test_streams_that_are_closed_or_full(command, code, said):
+    done = shell(f"polars-rank {command}")
+    assert done.returncode == code
+    assert done.stderr.startswith(said)
+    assert done.stderr.count("\n") == bool(said)
+    assert (done.stdout == "") == (code != 0)
+    assert "note" not in done.stdout
+
+
+def test_help_beyond_ascii_is_utf8():
+    done = subprocess.run(
+        [*MODULE, "compare", "--help"],
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+        capture_output=True,
+        check=True,
+    )
+    assert "╭" in done.stdout.decode()
+
+
+def test_an_interrupt_of_the_start_ends_it_quietly():
+    # As if it came while polars is imported.
+    code = (
+        "import builtins, os, signal, sys; sys.argv[0] = 'polars-rank'; real = builtins.__import__\n"
+        "def slow(name, *rest):\n"
+        "    if name == 'polars_rank.catalogue': os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return real(name, *rest)\n"
+        "builtins.__import__ = slow\n"
+        "import polars_rank\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
 def test_an_interrupt_ends_it_quietly():

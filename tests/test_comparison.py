@@ -433,9 +433,26 @@ def test_nan_is_neither_dropped_nor_spread(bad):
     got = compare(frame, "b", tests=TESTS)
     bad_row, good_row = got.rows(named=True)
     assert bad_row["reason"] == "a value is NaN or infinite"
+    assert (bad_row["n"], good_row["n"]) == (2, 3)
     nulls = [name for name, value in bad_row.items() if value is None]
     assert {"mean", "difference", "wins", "p_t", "p_randomization", "p_tukey", "p_t_holm"} <= set(nulls)
     assert good_row["p_t_holm"] == good_row["p_t"]
+
+
+def test_values_that_are_all_nan_are_no_missing_queries():
+    row = only(compare(table(a=[math.nan, math.inf], b=[0.5, 0.25])))
+    assert (row["n"], row["missing"], row["reason"]) == (0, 0, "a value is NaN or infinite")
+    assert power(table(a=[0.5, math.nan, 0.75], b=[0.25, 0.5, 0.5])).item(0, "n") == 2
+
+
+def test_a_null_slice_is_a_slice(connection):
+    frame = pl.concat([SLICED.with_columns(day=pl.lit(day, pl.Int64)) for day in (None, 1)])
+    got = compare(frame, by="day", tests=["t", "tukey"])
+    assert got["day"].to_list() == [None, 1]
+    assert got[0].drop("day").equals(got[1].drop("day"))
+    assert got["p_t"].null_count() == got["p_tukey"].null_count() == 0
+    theirs = in_sql(connection, frame, slices=["day"]).sort("day")
+    assert theirs["p_t"].to_list() == pytest.approx(got["p_t"].to_list(), rel=1e-12)
 
 
 def test_a_system_without_any_query_of_a_slice():
@@ -679,14 +696,20 @@ def test_sql_gives_the_same_numbers(connection, seed, queries, baseline):
         )
 
 
-@pytest.mark.parametrize("queries", [2, 3, 4, 5, 10, 101, 1000, 20_000])
-def test_the_finite_sum_of_student_is_scipy_s(connection, queries):
+@pytest.mark.parametrize("queries", [2, 3, 4, 5, 10, 20, 99, 100, 101, 1000, 20_000])
+def test_both_tails_of_student_are_those_of_scipy(connection, queries):
+    """The far tail as well, where 1 minus the rest of the distribution has no digit left."""
     generator = np.random.default_rng(queries)
-    x = generator.random(queries)
-    for shift in (0.0, 0.01, 0.1, 1.0):
-        y = x + generator.normal(shift, 1, queries)
-        row = only(in_sql(connection, table(a=x, b=y)))
-        assert row["p_t"] == pytest.approx(stats.ttest_rel(x, y).pvalue, abs=1e-11)
+    noise = generator.normal(size=queries)
+    noise = (noise - noise.mean()) / noise.std(ddof=1)
+    wanted = np.array([0.0, *10.0 ** np.arange(-4, 7), 3.0, 8.0, 17.0, 37.0])
+    systems = {f"s{place:02}": noise + t / math.sqrt(queries) for place, t in enumerate(wanted)}
+    rows = in_sql(connection, table(base=np.zeros(queries), **systems), baseline="base")
+    expected = 2 * stats.t.sf(rows["statistic_t"].abs(), queries - 1)
+    assert rows["statistic_t"].to_numpy() == pytest.approx(wanted, rel=1e-6, abs=1e-9)
+    normal = expected > 1e-300
+    assert rows["p_t"].to_numpy()[normal] == pytest.approx(expected[normal], rel=1e-11, abs=0)
+    assert rows["p_t"].is_between(0, 1).all()
 
 
 def test_systems_of_an_enum_pair_by_name(connection):
@@ -708,6 +731,7 @@ def test_sql_says_why_something_is_null(connection):
         assert row["p_t"] is None
         assert row["low"] is None
         assert (row["mean"] is None) == ("NaN" in reason)
+        assert row["n"] == only(compare(frame))["n"]
 
 
 def test_sql_leaves_out_a_query_that_one_system_lacks_and_the_other_has_as_nan(connection):

@@ -5,7 +5,10 @@ import json
 import math
 import random
 import re
+import warnings
+from datetime import date
 from pathlib import Path
+from types import MappingProxyType
 
 import duckdb
 import fusion_reference
@@ -15,12 +18,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from polars_rank.errors import DataError
+from polars_rank.errors import DataError, DataWarning
 from polars_rank.fusion import FUSION_SETTINGS, fuse, rrf
-from polars_rank.fusion_methods import BY_RANK, BY_SCORE, METHODS
+from polars_rank.fusion_methods import ABSENT_IS_0, BY_RANK, BY_SCORE, METHODS
 from polars_rank.fusion_parts import hashed
 from polars_rank.fusion_training import TRAINED, fit_fusion
-from polars_rank.normalization import NORMALIZATIONS, normalize_scores
+from polars_rank.fusion_tuning import tune_fusion
+from polars_rank.normalization import BY_PLACE, NORMALIZATIONS, normalize_scores
 from polars_rank.sql import install
 
 CASES = {
@@ -59,6 +63,8 @@ def literal(value):
 
 
 def in_sql(connection, long, method="rrf", **options):
+    """Fuse one table of lists that were given separately."""
+    options = {"duplicates": "first", **options}
     connection.register("_runs", long.to_arrow())
     listed = "".join(f", {name} := {literal(value)}" for name, value in options.items())
     return connection.sql(f"FROM rank.fuse('_runs', method := '{method}'{listed})").pl()
@@ -86,6 +92,9 @@ some_weights = st.one_of(
     st.fixed_dictionaries({name: st.sampled_from([0.0, 0.3, 1.0, 2.0]) for name in ("s1", "s2", "s3")}),
 )
 schema = {"query": pl.String, "item": pl.String, "score": pl.Float64}
+
+
+DAYS = (("a", 1), ("b", 1), ("a", 2), ("b", 3))
 
 
 def as_frames(rows):
@@ -159,6 +168,7 @@ def test_engines_agree(connection, *, rows, weights, method, normalization, ties
     # The keys of weights give the lists' order; in SQL it is always that of the names.
     weights = weights and dict(sorted(weights.items()))
     options = {"weights": weights, "ties": ties, "explain": explain, "order_by": order_by}
+    options["duplicates"] = "first"
     if method not in ("dbsf", "relative_score"):
         options["normalize"] = normalization
     # Given ranks with ties and gaps.
@@ -281,7 +291,7 @@ def test_items_of_one_hash_are_told_apart(monkeypatch, hashes):
     assert_frame_equal(fuse(runs, explain=True), expected)
     assert_frame_equal(fuse(runs, explain=True, duplicates="error"), expected)
     twice = {**runs, "z": one_query(("a", 3.0), ("b", 2.0), ("a", 1.0))}
-    assert_frame_equal(fuse(twice), fuse(stacked(twice).lazy()).collect())
+    assert_frame_equal(fuse(twice), fuse(stacked(twice).lazy(), duplicates="first").collect())
     with pytest.raises(DataError, match="item 'a' of query 'q' is twice in 'z'"):
         fuse(twice, duplicates="error")
 
@@ -298,7 +308,7 @@ def test_whole_ids_share_no_hash():
 def test_parts_change_nothing(monkeypatch, part, method):
     rows = [(f"q{q}", f"d{(q * 7 + i * i) % 11}", float(i % 4)) for q in range(9) for i in range(q)]
     runs = {"s": run(*rows), "t": run(*[(q, i, s * s) for q, i, s in reversed(rows)])}
-    expected = fuse(stacked(runs).lazy(), method).collect()
+    expected = fuse(stacked(runs).lazy(), method, duplicates="first").collect()
     monkeypatch.setattr("polars_rank.fusion_parts.PART", part)
     assert_frame_equal(fuse(runs, method), expected)
 
@@ -753,13 +763,262 @@ def test_the_size_of_scores_is_without_effect(connection, size, options):
     assert scaled == pytest.approx(plain, rel=1e-3 if size == 1e-320 else 1e-12)
 
 
-def test_infinite_scores_give_no_nan(connection):
-    runs = {"a": one_query(("x", math.inf), ("y", 2.0), ("z", 1.0), ("w", -math.inf))}
+INFINITE = {
+    "a": one_query(("x", math.inf), ("y", 2.0), ("z", 1.0)),
+    "b": one_query(("x", -math.inf), ("y", 0.5)),
+}
+
+
+@pytest.mark.parametrize("method", [*BY_SCORE, "segfuse"])
+def test_infinite_scores_are_not_added(connection, method):
+    fitted = pl.DataFrame({"method": "segfuse", "system": ["a", "b"], "segment": 1, "value": 0.5})
+    options = {"fitted": fitted} if method == "segfuse" else {}
+    for runs in (INFINITE, {"a": INFINITE["a"]}, stacked(INFINITE), stacked(INFINITE).lazy()):
+        with pytest.raises(
+            DataError, match=r"score (inf|-inf) for item 'x' of query 'q': an infinite score can't"
+        ):
+            fuse(runs, method, **options).lazy().collect()
+    connection.register("_fitted", fitted.to_arrow())
+    if options:
+        options = {"fitted": "_fitted"}
+    with pytest.raises(duckdb.Error, match=r"score -?inf for item x of query q: an infinite score can't"):
+        in_sql(connection, stacked(INFINITE), method, **options)
+
+
+def test_infinite_scores_are_not_scaled(connection):
     for normalization in NORMALIZATIONS:
-        fused = both_engines(connection, runs, "comb_sum", normalize=normalization)
-        assert all(math.isfinite(score) for score in fused.values()), normalization
-    both = {"a": runs["a"], "b": one_query(("x", -math.inf), ("y", 0.0))}
-    assert fuse(both, "comb_sum")["item"].to_list()[-1] == "x"
+        if normalization in BY_PLACE:
+            assert both_engines(connection, INFINITE, "comb_sum", normalize=normalization)[("q", "y")] > 0
+            assert normalize_scores(INFINITE, normalization)["score"].is_finite().all()
+            continue
+        with pytest.raises(DataError, match="an infinite score can't be added or scaled"):
+            fuse(INFINITE, "comb_sum", normalize=normalization)
+        with pytest.raises(DataError, match="an infinite score can't be added or scaled"):
+            normalize_scores(INFINITE, normalization)
+        with pytest.raises(duckdb.Error, match="an infinite score can't be added or scaled"):
+            in_sql(connection, stacked(INFINITE), "comb_sum", normalize=normalization)
+    qrels = pl.DataFrame({"query": ["q"], "item": ["x"]})
+    with pytest.raises(DataError, match="an infinite score can't be added or scaled"):
+        tune_fusion(INFINITE, qrels, methods=["comb_sum"], folds=2)
+
+
+def test_infinite_scores_order_a_list(connection):
+    assert both_engines(connection, INFINITE) == pytest.approx(
+        {("q", "x"): 1 / 61 + 1 / 62, ("q", "y"): 1 / 62 + 1 / 61, ("q", "z"): 1 / 63}
+    )
+
+
+@pytest.mark.parametrize("normalization", [name for name in NORMALIZATIONS if name != "max"])
+def test_scores_at_the_ends_of_floats(connection, normalization):
+    """Their differences are beyond the range of floats."""
+    sizes = {"x": 1.0, "y": 0.25, "z": -1.0}
+    small, large = (
+        {"s": one_query(*[(item, size * factor) for item, size in sizes.items()])} for factor in (1, 1.7e308)
+    )
+    if normalization == "sigmoid":
+        assert set(both_engines(connection, large, "comb_sum", normalize="sigmoid").values()) == {0.0, 1.0}
+        return
+    scaled = both_engines(connection, large, "comb_sum", normalize=normalization)
+    assert scaled == pytest.approx(both_engines(connection, small, "comb_sum", normalize=normalization))
+
+
+def test_a_sum_beyond_the_range_of_floats_is_refused(connection):
+    runs = {"a": one_query(("x", 1e308)), "b": one_query(("x", -1e308))}
+    weights = {"a": 10.0, "b": 10.0}
+    with pytest.raises(DataError, match="the fused score of item 'x' is not a number"):
+        fuse(runs, "comb_sum", weights=weights)
+    with pytest.raises(duckdb.Error, match="a fused score is not a number"):
+        in_sql(connection, stacked(runs), "comb_sum", weights=weights)
+
+
+class TestNegativeScores:
+    """A list that lacks an item adds 0 for it, which is more than a negative score."""
+
+    runs = MappingProxyType({"a": one_query(("x", -1.0), ("y", -2.0)), "b": one_query(("y", -0.5))})
+
+    @pytest.mark.parametrize("method", ABSENT_IS_0)
+    def test_there_is_a_warning(self, method):
+        for runs in (dict(self.runs), stacked(self.runs), stacked(self.runs).lazy()):
+            with pytest.warns(
+                DataWarning, match=f"'b' has scores below 0, and {method} counts|'a' has scores"
+            ):
+                fuse(runs, method).lazy().collect()
+
+    def test_there_is_none_without_reason(self):
+        complete = {**self.runs, "b": one_query(("y", -0.5), ("x", -3.0))}
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            fuse(complete, "comb_sum")
+            fuse(dict(self.runs), "comb_sum", normalize="min_max")
+            fuse(dict(self.runs), "comb_max")
+            fuse(dict(self.runs))
+            fuse(stacked(self.runs).lazy()).collect()
+            fuse(dict(self.runs), "comb_sum", weights={"a": 1, "b": 0})
+
+
+class TestKeys:
+    """Rankings of one query that are told apart by further columns."""
+
+    def long(self, seed=0):
+        draw = random.Random(seed)
+        rows = [
+            (system, query, day, item, round(draw.random(), 1))
+            for system in "ab"
+            for query in ("q1", "q2")
+            for day in (date(2026, 1, 1), date(2026, 1, 2))
+            for item in "vwxyz"
+            if draw.random() < 0.7
+        ]
+        return pl.DataFrame(rows, schema=["system", "query", "day", "item", "score"], orient="row")
+
+    def in_query(self, frame):
+        day = pl.col("day").cast(pl.String)
+        return frame.with_columns(query=pl.concat_str("query", pl.lit("|"), day)).drop("day")
+
+    @pytest.mark.parametrize("method", UNTRAINED)
+    def test_each_ranking_is_fused_by_itself(self, connection, method):
+        long = self.long()
+        expected = fuse(self.in_query(long), method, explain=True)
+        separate = {system: long.filter(system=system) for system in "ab"}
+        for runs in (long, long.lazy(), separate, {name: run.lazy() for name, run in separate.items()}):
+            fused = fuse(runs, method, keys=["day"], explain=True).lazy().collect()
+            assert fused.columns == ["query", "day", "item", "score", "rank", "explain"]
+            assert_frame_equal(self.in_query(fused), expected)
+        connection.register("_keyed", long.to_arrow())
+        sql = connection.sql(f"FROM rank.fuse('_keyed', '{method}', keys := ['Day'])").pl()
+        assert_frame_equal(self.in_query(sql), expected.drop("explain"), check_dtypes=False, abs_tol=1e-12)
+
+    def test_the_other_functions_take_them(self):
+        long = self.long()
+        qrels = pl.DataFrame({"query": ["q1", "q2", "q2"], "item": ["x", "v", "w"]})
+        asked = self.in_query(long).select(pl.col("query").alias("asked"), query=pl.col("query").str.head(2))
+        each = qrels.join(asked.unique(), on="query").select("item", query="asked")
+        for method in TRAINED:
+            fitted = fit_fusion(long, qrels, method, keys=["day"])
+            assert_frame_equal(fitted, fit_fusion(self.in_query(long), each, method))
+            assert_frame_equal(fit_fusion(long.lazy(), qrels, method, keys=["day"]).collect(), fitted)
+        for method in NORMALIZATIONS:
+            scaled = normalize_scores(long, method, keys=["day"])
+            assert_frame_equal(self.in_query(scaled), normalize_scores(self.in_query(long), method))
+        tuned = tune_fusion(long, qrels, "RR", folds=2, keys=["day"])
+        # Both days of a query are in its fold.
+        assert tuned["queries"].to_list() == [2, 2, 4]
+        assert_frame_equal(tune_fusion(long.lazy(), qrels, "RR", folds=2, keys=["day"]).collect(), tuned)
+
+    def test_a_forgotten_key_is_refused(self, connection):
+        long = self.long()
+        message = r"item 'v' of query 'q\d' is twice in '[ab]'; name the columns .* keys=\['day'\].*duplicates=\"first"
+        qrels = pl.DataFrame({"query": ["q1"], "item": ["x"]})
+        for function in (
+            fuse,
+            normalize_scores,
+            lambda runs: fit_fusion(runs, qrels, "posfuse"),
+            lambda runs: tune_fusion(runs, qrels, folds=2),
+        ):
+            for runs in (long, long.lazy()):
+                with pytest.raises(DataError, match=message):
+                    function(runs).lazy().collect()
+        connection.register("_keyed", long.to_arrow())
+        with pytest.raises(
+            duckdb.Error, match=r"is twice in [ab]; .* keys := \[\.\.\.\], .*duplicates := 'first'"
+        ):
+            connection.sql("FROM rank.rrf('_keyed')").fetchall()
+        first = fuse(long, duplicates="first")
+        assert first.height == long.select("query", "item").n_unique()
+        # Where each list is given by itself, a repeated item counts at its first rank.
+        assert_frame_equal(fuse({s: long.filter(system=s) for s in "ab"}), first)
+        with pytest.raises(
+            DataError, match=r"of query 'q1', day datetime.date.2026, 1, 1. is twice in '[ab]'"
+        ):
+            fuse(pl.concat([long, long]), keys=["day"])
+
+    def test_keys_that_are_refused(self, connection):
+        long = self.long().with_columns(
+            nothing=pl.lit(None, pl.String),
+            many=pl.lit([1]),
+            thing=pl.Series([object()] * self.long().height, dtype=pl.Object),
+        )
+        for keys, message in (
+            (["system"], "keys names 'system', which has a part"),
+            (["item"], "keys names 'item', which has a part"),
+            (["day", "day"], "keys names 'day' twice"),
+            (["dya"], r"no column 'dya' \(did you mean 'day'\?\)"),
+            (["nothing"], "runs.nothing has a null: every row needs its nothing"),
+            (["many"], r"runs.many has type List\(Int64\), which can't be a key"),
+            (["thing"], "runs.thing has type Object, which can't be a key"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                fuse(long, keys=keys)
+        with pytest.raises(TypeError, match=r"write keys=\['day'\]"):
+            fuse(long, keys="day")
+        apart = {"a": self.long(), "b": self.long().cast({"day": pl.String})}
+        with pytest.raises(DataError, match=r"types of the key differ: a\.day is Date, b\.day is String"):
+            fuse(apart, keys=["day"])
+        connection.register("_keyed", long.drop("thing").to_arrow())
+        for keys, message in (
+            ("['system']", r"keys \[system\] names what has a part"),
+            ("['dya']", r"not all of the columns \[dya\] \(keys\)"),
+            ("'day'", "keys must be a list of columns, as .* got day"),
+            ("['nothing']", "the runs have a null key"),
+        ):
+            with pytest.raises(duckdb.Error, match=message):
+                connection.sql(f"FROM rank.fuse('_keyed', keys := {keys})").fetchall()
+
+    def test_types_of_keys(self):
+        long = self.long().with_columns(arm=pl.col("day").dt.day())
+        expected = fuse(long, keys=["arm"])
+        for dtype in (pl.Float64, pl.UInt8, pl.String):
+            fused = fuse(long.cast({"arm": dtype}), keys=["arm"])
+            assert_frame_equal(fused.cast({"arm": pl.Int8}), expected)
+        coded = long.cast({"arm": pl.String}).cast({"arm": pl.Enum(["2", "1"])})
+        assert_frame_equal(fuse(coded, keys=["arm"]).cast({"arm": pl.Int8}), expected)
+        mixed = {s: long.filter(system=s).cast({"arm": t}) for s, t in (("a", pl.Int64), ("b", pl.UInt8))}
+        assert_frame_equal(fuse(mixed, keys=["arm"]).cast({"arm": pl.Int8}), expected)
+        nothing = {**mixed, "c": pl.DataFrame()}
+        assert_frame_equal(fuse(nothing, keys=["arm"]), fuse(mixed, keys=["arm"]))
+
+
+@pytest.mark.parametrize("name", ["*", "^.*$", "^a.*$", "column: query", "number"])
+def test_columns_may_be_called_anything(name):
+    rows = pl.DataFrame(
+        {"query": ["p", "q"], "item": ["x", "y"], "score": [1.0, 2.0], "system": "s", "day": 1}
+    )
+    expected = fuse(rows, keys=["day"])
+    for role in ("query", "item", "score", "system", "day"):
+        options = {"keys": [name]} if role == "day" else {"keys": ["day"], role: name}
+        fused = fuse(rows.rename({role: name}), **options)
+        assert_frame_equal(fused, expected.rename({} if role == "system" else {role: name}))
+        fused = fuse(rows.rename({role: name}).lazy(), **options)
+        assert_frame_equal(fused.collect(), expected.rename({} if role == "system" else {role: name}))
+        assert normalize_scores(rows.rename({role: name}), **options).height == 2
+    with pytest.raises(ValueError, match="must be different columns, got 'rank' twice"):
+        fuse(rows.rename({"score": "rank"}), score="rank")
+
+
+def test_chunks_that_filters_emptied():
+    queries, items = range(700), range(20)
+    rows = pl.DataFrame({"query": queries}).join(pl.DataFrame({"item": items}), how="cross")
+    rows = rows.with_columns(score=((pl.col("item") * 7 + pl.col("query")) % 13).cast(pl.Float64))
+    long = pl.concat([rows.with_columns(system=pl.lit(name), day=pl.lit(day)) for name, day in DAYS])
+    assert long.height > 10_000
+    chunked = pl.concat(
+        [long.filter(pl.col("query") > 10_000), *long.iter_slices(997), long.clear()], rechunk=False
+    ).filter(pl.col("query") % 3 > 0, pl.col("day") < 3)
+    whole = pl.concat([chunked], rechunk=True)
+    qrels = rows.filter(pl.col("item") == 3).select("query", "item").head(60)
+    calls = [
+        lambda runs: fuse(runs, "comb_sum", normalize="zscore", keys=["day"], explain=True),
+        lambda runs: fuse(runs, "borda", keys=["day"]),
+        lambda runs: fuse(runs, duplicates="first"),
+        lambda runs: normalize_scores(runs, "quantile", keys=["day"]),
+        lambda runs: fit_fusion(runs, qrels, "segfuse", keys=["day"]),
+        lambda runs: tune_fusion(runs, qrels, "nDCG@5", folds=2, k=[10, 60], keys=["day"]),
+    ]
+    for call in calls:
+        expected = call(whole)
+        assert expected.height
+        assert_frame_equal(call(chunked), expected)
+        assert_frame_equal(call(chunked.lazy()).collect(engine="streaming"), expected)
 
 
 def test_settings_of_other_engines():
@@ -832,6 +1091,11 @@ class TestRrf:
         assert self.values(connection, frame, "rank, weight") == pytest.approx(
             {"a": 2 / 61, "b": 0, "c": 0, "d": 0}
         )
+
+    def test_infinite_weights_that_cancel_out_give_null(self, connection):
+        weights = [math.inf, -math.inf, math.inf, 1.0]
+        frame = pl.DataFrame({"item": list("aabb"), "rank": [1, 1, 1, 1], "weight": weights})
+        assert self.values(connection, frame, "rank, weight") == {"a": None, "b": math.inf}
 
     def test_small_ranks_and_whole_frames(self):
         frame = pl.DataFrame({"rank": [200]}, schema={"rank": pl.UInt8})

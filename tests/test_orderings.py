@@ -122,6 +122,20 @@ def test_disjoint_lists_and_an_empty_one_share_nothing():
 
 
 @pytest.mark.parametrize("function", ALL)
+def test_two_empty_lists_have_a_row_and_a_reason(function):
+    reason = "both lists are empty" if function is rbo else "less than two items in both"
+    assert function(ordering({}), ordering({})).rows() == [(0, 0, None, reason)]
+    # Null ranks are in no list, and a query whose lists are both empty is still a query.
+    first = pl.DataFrame({"query": [None, 1, 1, 2], "item": list("aabc"), "rank": [None, 1, 2, None]})
+    second = pl.DataFrame({"query": [1, 1, 2, 3], "item": list("abcd"), "rank": [1.0, 2.0, math.nan, None]})
+    for got in (function(first, second), function(first.lazy(), second).collect()):
+        assert got["query"].to_list() == [None, 1, 2, 3]
+        assert got["n"].to_list() == [0, 2, 0, 0]
+        assert got[function.__name__].to_list() == [None, pytest.approx(1.0), None, None]
+        assert got["reason"].to_list() == [reason, None, reason, reason]
+
+
+@pytest.mark.parametrize("function", ALL)
 def test_each_query_by_itself_lazy_or_not(function):
     first = pl.DataFrame({"query": [1, 1, 1, 2, 2, 3], "item": list("abcabz"), "rank": [1, 2, 3, 2, 1, 1]})
     second = pl.DataFrame({"query": [2, 2, 1, 1, 1, 4], "item": list("abcbaz"), "rank": [1, 2, 2, 3, 1, 1]})
