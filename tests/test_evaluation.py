@@ -45,7 +45,7 @@ OTHERS = [
     *("nDCG(gains={1: 3, 2: 7})@3", "Rprec_mult_0.5", "IPrec@0.5", "11pt_avg", "infAP", "SetAP", "SetRelP"),
     *("unj_3", "num_nonrel_judged_ret", "num_q", "utility", "rbp_resid", "RBP(max_rel=highest)", "Compat"),
     *("SDCG(max_rel=3)@3", "BPM(max_rel=3)@3", "INSQ(max_rel=3)", "INST(max_rel=3)", "NERR9(max_rel=3)@3"),
-    *("Accuracy@3", "infAP(judged_only=True)"),
+    *("pairwise_accuracy@3", "infAP(judged_only=True)"),
 ]
 
 
