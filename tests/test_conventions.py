@@ -419,7 +419,7 @@ def test_accuracy_at_a_cutoff_is_ambiguous():
         parse("accuracy@5")
     assert parse("Accuracy").measure.name == "pairwise_accuracy"
     assert parse("Accuracy@5", convention="ir_measures").measure.name == "pairwise_accuracy"
-    for convention in ("beir", "sentence-transformers"):
+    for convention in ("beir", "sentence_transformers"):
         call = parse("accuracy@5", convention=convention)
         assert (call.measure.name, call.options) == ("success", {"k": 5})
 

@@ -519,7 +519,7 @@ def set_average_precision(
         "trec_eval": {"success_k": {}},
         "ranx": {"hit_rate": {}},
         "mteb": {"hit_rate_at_k": {}},
-        "sentence-transformers": {"accuracy@k": {}},
+        "sentence_transformers": {"accuracy@k": {}},
         "torchmetrics": {"retrieval_hit_rate": {}},
     },
     terms=lambda r, g, o: is_first(r, found(r, g, o["k"], o["min_relevance"])),
