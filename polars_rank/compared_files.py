@@ -68,18 +68,18 @@ def read_descriptions(path: str, key: str, grades: pl.DataFrame) -> pl.DataFrame
     The format is told by the name: .parquet, .jsonl or .ndjson, .tsv, else CSV with a header. A title stands
     before its text.
     """
-    suffix = Path(path).suffix.lower()
-    if suffix == ".parquet":
-        table = pl.read_parquet(path)
-    elif suffix in (".jsonl", ".ndjson"):
-        table = pl.read_ndjson(path, infer_schema_length=None)
-    else:
-        table = pl.read_csv(path, separator="\t" if suffix == ".tsv" else ",", infer_schema=False)
+    table = _described(path)
     found = [name for name in _IDS[key] if name in table.columns]
     if not found:
         names = ", ".join(_IDS[key])
         raise DataError(f"{path} has no column for the {key} ({names}); its columns are {table.columns}")
-    table = table.rename({found[0]: key}).with_columns(pl.col(key).cast(grades.schema[key]))
+    table = table.rename({found[0]: key})
+    try:
+        table = table.with_columns(pl.col(key).cast(grades.schema[key]))
+    except pl.exceptions.PolarsError as error:
+        raise DataError(
+            f"{path}: {key} ids must be {grades.schema[key]}, as in the qrels: {error}"
+        ) from error
     repeated = table.filter(pl.col(key).is_duplicated())
     if len(repeated):
         raise DataError(f"{path} has two rows of {key} {repeated[key][0]!r}; it takes one")
@@ -89,3 +89,20 @@ def read_descriptions(path: str, key: str, grades: pl.DataFrame) -> pl.DataFrame
             text=pl.concat_str(words, separator=" ", ignore_nulls=True).str.strip_chars()
         )
     return table
+
+
+def _described(path: str) -> pl.DataFrame:
+    # Opened first, since the error of a file that is not there then names it.
+    with open(path, "rb") as file:
+        content = file.read()
+    suffix = Path(path).suffix.lower()
+    try:
+        if suffix == ".parquet":
+            return pl.read_parquet(content)
+        if suffix in (".jsonl", ".ndjson"):
+            return pl.read_ndjson(content, infer_schema_length=None)
+        return pl.read_csv(content, separator="\t" if suffix == ".tsv" else ",", infer_schema=False)
+    except pl.exceptions.PolarsError as error:
+        words = {".parquet": "Parquet", ".jsonl": "JSON lines", ".ndjson": "JSON lines", ".tsv": "tsv"}
+        told = str(error).splitlines()[0]
+        raise DataError(f"{path} can't be read as {words.get(suffix, 'CSV')}: {told}") from error

@@ -6,6 +6,7 @@ import polars as pl
 
 import polars_rank as rank
 from polars_rank.catalogue import expand, parse
+from polars_rank.errors import DataError
 from polars_rank.run_files import RunFile, read_runs
 from polars_rank.shell_arguments import Reading, columns_of
 from polars_rank.tables import unify_ids
@@ -39,7 +40,10 @@ def read_tables(
     if same_ids:
         tables = unify_ids({qrels: grades, **{file.path: file.rows for file in files}}, ["query", "item"])
         grades, files = tables[qrels], [file._replace(rows=tables[file.path]) for file in files]
-    return grades.collect(), files
+    judgements = grades.collect()
+    if judgements.is_empty():
+        raise DataError(f"{qrels} has a header and no row: there is no judgement")
+    return judgements, files
 
 
 def example_tables(qrels: str | None) -> tuple[pl.DataFrame, list[RunFile]]:

@@ -366,6 +366,41 @@ def test_what_is_refused(run, folder, arguments, code, words):
     assert words in said
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (
+            b"query,item,score,system\nt1,a,1,s\nt1,b,1,\n",
+            "rows without a system, such as query 't1', item 'b'",
+        ),
+        (
+            b"t1 Q0 " + b"x" * 1_000_000 + b" 1 1 t\n" + b"t1 Q0 " + b"x" * 1_000_000 + b" 2 1 t\n",
+            "row twice",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_run_is_told_in_one_short_line(run, folder, content, words):
+    (folder / "bad.csv").write_bytes(content)
+    code, out, said = run("evaluate", "qrels", "bad.csv")
+    assert (code, out, said.count("\n")) == (1, "", 1)
+    assert words in said
+    assert len(said) < 1000
+
+
+def test_qrels_without_a_row_are_refused(run, folder):
+    (folder / "empty.csv").write_text("query,item,relevance\n")
+    code, _, said = run("evaluate", "empty.csv", "one.run")
+    assert (code, said) == (1, "polars-rank: empty.csv has a header and no row: there is no judgement\n")
+
+
+@pytest.mark.parametrize("content", ["", 'query,text\nt1,"a\n', "query,text\nt1,a,b\n"])
+def test_texts_that_cannot_be_read_are_named(run, folder, content):
+    (folder / "texts.csv").write_text(content)
+    code, _, said = run("compare", "qrels", "one.run", "two.run", "--query-texts", "texts.csv")
+    assert code == 1
+    assert said.startswith("polars-rank: texts.csv can't be read as CSV: ")
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
 def test_a_file_that_may_not_be_read_is_bad_data(run, folder):
     (folder / "one.run").chmod(0)

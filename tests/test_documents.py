@@ -125,7 +125,9 @@ def test_spellings_in_a_row_mean_the_same(line):
 
 @pages
 def test_links_lead_to_files_and_headings(page):
-    for target, heading in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", page.read_text(encoding="utf-8")):
+    for target, heading in re.findall(
+        r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", page.read_text(encoding="utf-8")
+    ):
         file = page.parent / target if target else page
         assert file.exists(), target
         if heading:
