@@ -98,8 +98,6 @@ def precision_recall(
         pl.col(rank).alias("rank"),
         pl.col(relevance).alias("relevance"),
     )
-    # As in `evaluate`, a ranking without a judged row has no value.
-    rows = rows.filter(number("relevance").is_not_nan().any().over(ranking))
     curves = (
         curves_by_ranking(rows, ranking, min_relevance)
         .group_by(*systems, pl.lit(0).alias("_one"))

@@ -149,9 +149,9 @@ def judge(
     descending
         False where a low score is good, as with distances.
     ties
-        Order of equal scores, or equal given ranks: ``"item-descending"`` (default; trec_eval), ``"item-ascending"``,
-        ``"item-text-descending"`` (integers as text), ``"best"`` or ``"worst"`` (higher or lower grades
-        first, then item-descending).
+        Order of equal scores or given ranks: ``"item-descending"`` (default; trec_eval),
+        ``"item-ascending"``, ``"item-text-descending"`` (integers as text), ``"best"`` or ``"worst"``
+        (higher or lower grades first, then item-descending).
     score_dtype
         ``"float64"`` (default; whole numbers count to the last digit); ``"float32"`` narrows the scores, as
         trec_eval 9 does, so that close ones tie.
@@ -185,8 +185,9 @@ def judge(
     ------
     DataError
         If a column is missing, ids are null or of different kinds, a row is repeated, a grade or a given
-        rank is infinite, a given rank is below the base, an attribute varies within a ranking, the tables are swapped, or no query is in
-        both. A lazy plan raises when it is collected, and looks for repeated rows among the judged only.
+        rank is infinite, a given rank is below the base, an attribute varies within a ranking, the tables
+        are swapped, or no query is in both. A lazy plan raises when it is collected, and looks for repeated
+        rows among the judged only.
     ValueError
         If an option has no such value.
 

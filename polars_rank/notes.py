@@ -35,7 +35,11 @@ def run_facts(run: Frame, qrels: Frame, options: Mapping[str, Any]) -> pl.DataFr
     given = number.drop_nulls().drop_nans().sort() + 1 - options.get("rank_base", 1)
     moved = given != distinct_places(given, pl.int_range(1, given.len() + 1))
     keys = dict.fromkeys(["system", "query", *options.get("keys", [])])
-    moves = rows.group_by(*keys).agg(moved=moved.sum() if by == "rank" else 0).group_by("system")
+    moves = (
+        rows.group_by(*keys)
+        .agg(moved=(moved.sum() if by == "rank" else pl.lit(0)).cast(pl.Int64))
+        .group_by("system")
+    )
     return (
         asked.group_by("system")
         .agg(both=known.sum(), run_only=(~known).sum())

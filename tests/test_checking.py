@@ -97,6 +97,13 @@ def test_sound_tables_give_an_empty_table(engine):
         (run("a", "b", score=[2, 2], rank=[2, 1]), "tie across k", 1, ["query q"]),
         (run("a", "b", rank=[1, 1]), "rank tied", 2, ["query q, item a", "query q, item b"]),
         (run("a", "b", rank=[1, 3]), "ranks with a gap", 1, ["query q"]),
+        (
+            run("a", "b", "c", "d", rank=[1, 1, 2, 7]),
+            "rank moved to a place of its own",
+            2,
+            ["query q, item a", "query q, item c"],
+        ),
+        (run("a", "b", rank=[1.0, 2.5]), "rank moved to a place of its own", 1, ["query q, item b"]),
         (run("a", "b", rank=[0, 1]), "rank below 1", 1, ["query q, item a"]),
         (run("a", "b", rank=[1.0, 1.5]), "rank not whole", 1, ["query q, item b"]),
         (run("a", "b", rank=[1, None]), "rank null or NaN", 1, ["query q, item b"]),
@@ -106,6 +113,11 @@ def test_sound_tables_give_an_empty_table(engine):
 )
 def test_findings_in_a_run(engine, table, finding, count, examples):
     assert found(engine(table, QRELS, k=1))[finding] == (count, examples)
+
+
+def test_ranks_move_only_where_they_order_the_run(engine):
+    tied = run("a", "b", rank=[1, 1], score=[2.0, 1.0])
+    assert "rank moved to a place of its own" not in found(engine(tied, QRELS))
 
 
 @pytest.mark.parametrize(

@@ -257,7 +257,7 @@ def test_runs_ordered_by_score_and_by_rank_stand_side_by_side(run, folder):
     ("content", "options", "note"),
     [
         (RUN + "t9 Q0 x 1 7 one\n", [], "queries without any judgement are left out: one 1"),
-        (RUN + "t9 Q0 x 1 7 one\n", ["--queries", "run"], "judgement count, with nothing judged: one 1"),
+        (RUN + "t9 Q0 x 1 7 one\n", ["--queries", "run"], "judgement have no value: one 1"),
         (RUN[:36], [], "of 2 judged queries, those that a run lacks count as empty rankings"),
         (RUN[:36], ["--queries", "both"], "of 2 judged queries, those that a run lacks are left out: one 1"),
         (RUN.replace("1.5", "nan"), [], "items whose score is null or NaN stand last: one 1"),
@@ -290,6 +290,32 @@ def test_many_systems_make_one_short_note(run, folder):
     _, _, said = run("evaluate", "qrels", "many.run")
     assert said.endswith(": s0 1, s1 1, s2 1, s3 1, s4 1 and 4 more\n")
     assert said.count("\n") == 1
+
+
+def test_ranks_that_move_are_counted(run, folder):
+    (folder / "tied.csv").write_text("query,item,rank\nt1,a,1\nt1,b,1\nt1,x,2\nt2,c,1\n")
+    code, out, said = run("evaluate", "qrels", "tied.csv", "-m", "P@1", "--format", "csv")
+    assert (code, out) == (0, "system,queries,P@1\ntied,2,0.5\n")
+    assert "note: items of tied or fractional ranks moved to places of their own: tied 2\n" in said
+    (folder / "scored.run").write_text("t1 Q0 a 1 2 x\nt1 Q0 b 1 1 x\nt2 Q0 c 1 1 x\n")
+    assert run("evaluate", "qrels", "scored.run")[2] == ""
+    _, _, said = run("evaluate", "qrels", "scored.run", "--order-by", "rank")
+    assert "places of their own: x 1\n" in said
+
+
+@pytest.mark.parametrize("command", ["evaluate", "compare"])
+def test_a_run_without_a_judged_item_exits_1_unless_that_is_allowed(run, folder, command):
+    (folder / "none.run").write_text("t1 Q0 1 1 2 none\nt2 Q0 2 2 1 none\n")
+    arguments = [command, "qrels", "one.run", "none.run", "-m", "AP"]
+    code, out, said = run(*arguments)
+    assert (code, out) == (1, "")
+    assert "no item that none returned is judged" in said
+    assert "none has '1', '2', …; the qrels 'a', 'b', 'c', …; if that is right, --allow-no-match" in said
+    code, out, said = run(*arguments, "--allow-no-match")
+    assert code == 0
+    assert "none" in out
+    assert "note: no item that none returned is judged" in said
+    assert "Warning" not in said
 
 
 # What is refused
