@@ -1,4 +1,4 @@
-"""Put figures of ``speed.py --json`` into docs/speed.md: ``python benchmarks/summary.py FIGURES [FIGURES ...]``.
+"""Write figures of ``speed.py --json`` into docs/speed.md: ``python benchmarks/summary.py FIGURES [...]``.
 
 Of several files the later ones add to the earlier.
 """

@@ -264,7 +264,7 @@ def test_runs_ordered_by_score_and_by_rank_stand_side_by_side(run, folder):
         (OTHER, [], "unjudged items in the top 10 count as not relevant: two 1 of 2"),
         (
             "t1 Q0 A 1 2 one\nt2 Q0 C 1 2 one\n",
-            [],
+            ["--allow-no-match"],
             "no item that one returned is judged, so nothing counts as found: one has 'A', 'C', …; "
             "the qrels 'a', 'b', 'c', …",
         ),

@@ -907,7 +907,10 @@ class TestKeys:
 
     def test_a_forgotten_key_is_refused(self, connection):
         long = self.long()
-        message = r"item 'v' of query 'q\d' is twice in '[ab]'; name the columns .* keys=\['day'\].*duplicates=\"first"
+        message = (
+            r"item 'v' of query 'q\d' is twice in '[ab]'; "
+            r"name the columns .* keys=\['day'\].*duplicates=\"first"
+        )
         qrels = pl.DataFrame({"query": ["q1"], "item": ["x"]})
         for function in (
             fuse,
