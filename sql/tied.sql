@@ -1,43 +1,49 @@
 -- Tied measures; formulas, rules and sources are told in polars_rank/measures/tied.py.
+-- The linter can't parse lambdas.
+-- noqa: disable=PRS
 
 CREATE OR REPLACE MACRO rank._word_gain_fault(gain) AS
     rank.main._word_fault('gain', gain, ['linear', 'exponential']);
 
--- In order of score the items of a tie stand together, from its start to the start of the next. Their order in the tie
--- does not depend on k, so that each sum up to k adds a part of what the whole one adds, and in the same order.
+-- A walk through the scores: a tie is added up, and counts when the next score begins. The order in a tie does not
+-- depend on k, so that each sum up to k adds a part of what the whole one adds, and in the same order.
 CREATE OR REPLACE MACRO rank._expected_dcg(rank, score, relevance, k, gain) AS
-    coalesce(
-        [
-            list_sum([
-                list_sum(x['gains'][start:x['starts'][tie + 1] - 1])
-                * list_sum(x['weights'][start:x['starts'][tie + 1] - 1])
-                / (x['starts'][tie + 1] - start)
-                FOR start, tie IN x['starts'] IF tie < len(x['starts'])
-            ])
-            FOR x IN [
-                struct_pack(
-                    gains := [y['gain'] FOR y IN rows],
-                    weights := [
-                        CASE WHEN rank.main._returned(y['place'], k) THEN 1 / log2(y['place'] + 1) ELSE 0.0::double END FOR y IN rows
-                    ],
-                    starts := [i FOR y, i IN rows IF i = 1 OR y['score'] IS DISTINCT FROM rows[i - 1]['score']] || [len(rows) + 1]
-                )
-                FOR rows IN [
-                    list_sort(
-                        list(struct_pack(
-                            score := CASE WHEN NOT isnan(score::double) THEN score::double + 0.0::double END,
-                            place := rank::double,
-                            gain := CASE
-                                WHEN rank.main._gains(relevance, gain) THEN rank.main._amount(relevance::double, gain)
-                                ELSE 0.0::double
-                            END
-                        )) FILTER (rank.main._returned(rank))
+    [
+        tie['above'] + tie['gain'] * tie['weight'] / greatest(tie['size'], 1)
+        FOR tie IN [
+            list_reduce(
+                list_sort(coalesce(
+                    list(struct_pack(
+                        score := CASE WHEN NOT isnan(score::double) THEN score::double + 0.0::double END,
+                        place := rank::double,
+                        gain := CASE
+                            WHEN rank.main._gains(relevance, gain) THEN rank.main._amount(relevance::double, gain)
+                            ELSE 0.0::double
+                        END,
+                        weight := CASE WHEN rank.main._returned(rank, k) THEN 1 / log2(rank::double + 1) ELSE 0.0::double END,
+                        size := 1,
+                        above := 0.0::double
+                    )) FILTER (rank.main._returned(rank)),
+                    []
+                )),
+                lambda tie, x: CASE
+                    WHEN x['score'] IS NOT DISTINCT FROM tie['score']
+                        THEN struct_pack(
+                            score := x['score'], place := x['place'], gain := tie['gain'] + x['gain'],
+                            weight := tie['weight'] + x['weight'], size := tie['size'] + 1, above := tie['above']
+                        )
+                    ELSE struct_pack(
+                        score := x['score'], place := x['place'], gain := x['gain'], weight := x['weight'], size := 1,
+                        above := tie['above'] + tie['gain'] * tie['weight'] / greatest(tie['size'], 1)
                     )
-                ]
-            ]
-        ][1],
-        0.0
-    );
+                END,
+                struct_pack(
+                    score := NULL::double, place := 0.0::double, gain := 0.0::double, weight := 0.0::double,
+                    size := 0, above := 0.0::double
+                )
+            )
+        ]
+    ][1];
 
 CREATE OR REPLACE MACRO rank.expected_dcg(rank, score, relevance, k := NULL, gain := 'linear') AS
     rank.main._checked(
