@@ -16,10 +16,12 @@ from engines import (
     as_macro,
     ask,
     by_reference,
+    eager,
     is_column,
     parse_call,
     same,
     select,
+    sql,
     sql_whole,
 )
 from hypothesis import given
@@ -328,6 +330,44 @@ def test_row_order_does_not_matter(frames, asked, seed):
         for place, frame in enumerate(frames):
             for call, one, other in zip(asked, before[place], after[place], strict=True):
                 assert same(one, other), f"{engine.__name__} {call}: {one} and {other} of {shown(frame)}"
+
+
+GROWS_WITH_K = [
+    *("dcg", "expected_dcg", "recall", "success", "reciprocal_rank", "average_precision", "rbp", "err"),
+    *("num_relevant_returned", "num_nonrelevant_returned"),
+]
+
+
+@given(frames=groups(), k=st.integers(1, 10))
+def test_the_top_k_never_exceeds_the_whole_list(frames, k):
+    asked = [Call(name, {"k": cutoff}) for name in GROWS_WITH_K for cutoff in (k, None)]
+    for engine in (eager, sql):
+        for place, values in engine(frames, asked).items():
+            for call, top, whole in zip(asked[::2], values[::2], values[1::2], strict=True):
+                if not (math.isnan(top) or math.isnan(whole)):
+                    assert top <= whole, (
+                        f"{engine.__name__} {call}: {top} > {whole} of {shown(frames[place])}"
+                    )
+
+
+@pytest.mark.parametrize("k", [1, 999, 1000, 10**5, 10**6])
+def test_a_deep_ideal_is_the_sum_of_its_discounts(k):
+    exact = math.fsum(1 / math.log2(place + 1) for place in range(1, k + 1))
+    frame = pl.DataFrame({"rank": [1], "relevance": [1]})
+    for values in (select([frame], [deep_ndcg(k)]), sql_whole([frame], [deep_ndcg(k)])):
+        assert values[0][0] == pytest.approx(1 / exact, rel=1e-13)
+
+
+def deep_ndcg(k):
+    return Call("ndcg", {"k": k, "ideal": "k"})
+
+
+@pytest.mark.parametrize("k", [10**12, 10**18, 2**63, 10**30])
+def test_memory_does_not_grow_with_k(k):
+    frame = pl.DataFrame({"rank": [1], "relevance": [1]})
+    polars, duck = select([frame], [deep_ndcg(k)])[0][0], sql_whole([frame], [deep_ndcg(k)])[0][0]
+    assert 0 < polars < 1e-9
+    assert duck == pytest.approx(polars, rel=1e-12)
 
 
 def counts_returned_rows(call):

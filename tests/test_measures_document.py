@@ -24,23 +24,25 @@ NAMES = tomllib.loads((Path(__file__).parent / "conventions" / "names.toml").rea
 PROGRAMS = ["trec_eval", "ir_measures", "ranx"]
 HEAD = """# Measures and conventions
 
-This page is generated from the catalogue of measures, the macros in DuckDB after `install`, and the lists of
-names in `tests/conventions/names.toml` (`python tests/test_measures_document.py`). A test keeps it up to date.
+This page is generated from the catalogue of measures, the macros in DuckDB after `install`, and the
+lists of names in `tests/conventions/names.toml` (`python tests/test_measures_document.py`). A test
+keeps it up to date.
 
 """
 MEASURES_TEXT = """## Every measure
 
-✓ under Polars: a function `rank.<measure>` that returns an expression. ✓ under SQL: a macro `rank.<measure>`
-with the same options and defaults. *drop-in*: only available through `polars-rank trec-eval`. A name ending in
-`_k` is followed by a cutoff (`P_10`), one ending in `_x` by another number. Measures by subtopic take the table
-that `judge_subtopics` makes (in SQL a table macro of that name).
+✓ under Polars: a function `rank.<measure>` that returns an expression. ✓ under SQL: a macro
+`rank.<measure>` with the same options and defaults. *drop-in*: only available through `polars-rank
+trec-eval`. A name ending in `_k` is followed by a cutoff (`P_10`), one ending in `_x` by another
+number. Measures by subtopic take the table that `judge_subtopics` makes (in SQL a table macro of
+that name).
 
 """
 CONVENTIONS_TEXT = """## Conventions
 
-`convention=` of `judge`, `evaluate`, `summarize`, `to_sql` and the command sets these defaults; explicit
-arguments override it. *Ranked apart*: measures for which the program orders a run differently. *Not met*: what
-no argument can reproduce.
+`convention=` of `judge`, `evaluate`, `summarize`, `to_sql` and the command sets these defaults;
+explicit arguments override it. *Ranked apart*: measures for which the program orders a run
+differently. *Not met*: what no argument can reproduce.
 
 """
 
@@ -159,7 +161,9 @@ def conventions_table():
 
 def document():
     programs = ", ".join(f"{program} {known['version']}" for program, known in NAMES.items())
-    lists = textwrap.fill(f"Compared with the measure lists of {programs}. These have no counterpart here:", 115)
+    lists = textwrap.fill(
+        f"Compared with the measure lists of {programs}. These have no counterpart here:", 115
+    )
     return (
         f"{HEAD}{MEASURES_TEXT}{measures_table()}\n"
         f"## Left out\n\n{lists}\n\n{out_table()}\n"

@@ -1,5 +1,6 @@
 """Gain measures: each item adds its gain, discounted by its rank."""
 
+import math
 from collections.abc import Mapping
 from typing import Literal
 
@@ -197,8 +198,11 @@ def ndcg(
     r, gains = number(rank), gains_of(number(relevance), gain)
     reached = _positive(_discounted(r, gains, k).sum())
     if ideal == "k":
-        length = returned(r).sum() if k is None else pl.lit(k)
-        best = gains.max().fill_null(0.0) * (1 / (pl.int_range(2, length + 2)).log(2)).sum()
+        if k is None:
+            discounts = (1 / pl.int_range(2, returned(r).sum() + 2).log(2)).sum()
+        else:
+            discounts = pl.lit(sum_of_discounts(k))
+        best = gains.max().fill_null(0.0) * discounts
     else:
         best = best_first(pl.when(returned(r)).then(gains) if ideal == "list" else gains, k)
     return unless_empty(ratio(reached, best), count(gains.is_not_null()), empty).alias(name)
@@ -214,6 +218,24 @@ def gains_of(relevance: pl.Expr, gain: Gain | Gains) -> pl.Expr:
 
 def _discounted(rank: pl.Expr, gains: pl.Expr, k: int | None) -> pl.Expr:
     return pl.when(returned(rank, k)).then(gains / (rank + 1).log(2))
+
+
+def sum_of_discounts(k: float) -> float:
+    """DCG of `k` items of gain 1, in constant time and memory.
+
+    From 1000 items on by Euler and Maclaurin: the constant is Euler's plus the limit of the sum of 1 / ln(i)
+    less li(m), and the series is li(m) less Euler's constant. From ln(m) = 44 on the asymptotic series of li
+    needs fewer terms. The error is below 1e-14 of the sum.
+    """
+    if k < 1000:
+        return math.fsum(1 / math.log2(place + 1) for place in range(1, int(k) + 1))
+    m = float(k) + 1
+    log = math.log(m)
+    correction = 1 / (2 * log) - 1 / (12 * m * log**2)
+    if log < 44:
+        series = math.fsum(log**n / n / math.gamma(n + 1) for n in range(1, 160))
+        return math.log(2) * (0.33397732201055210519 + math.log(log) + series + correction)
+    return math.log(2) * (m * math.fsum(math.gamma(n) / log**n for n in range(1, 44)) + correction)
 
 
 def best_first(gains: pl.Expr, k: int | None) -> pl.Expr:

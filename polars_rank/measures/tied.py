@@ -144,14 +144,16 @@ def expected_ndcg(
 
 
 def _reached(rank: pl.Expr, score: pl.Expr, gains: pl.Expr, k: int | None) -> pl.Expr:
-    """Share out the gains of a tie among its ranks, by sums up to the end of each tie."""
+    """Give each rank up to `k` the mean gain of its tie.
+
+    The mean does not depend on `k`, and rows beyond it add 0, so the sum up to `k` never exceeds the whole.
+    """
     rows = returned(rank)
     key = score.fill_nan(None).filter(rows)
     weight = pl.when(returned(rank, k)).then(1 / (rank + 1).log(2)).otherwise(0.0)
     in_order, row = key.sort(), pl.int_range(1, rows.sum() + 1)
     ends = in_order.ne_missing(in_order.shift(-1)) | (row == rows.sum())
-    sums = [each.filter(rows).sort_by(key).cum_sum() for each in (gains.fill_null(0.0), weight)]
-    gained, weighed, size = (
-        total - total.shift(1, fill_value=0) for total in (each.filter(ends) for each in (*sums, row))
-    )
-    return (gained * weighed / size).sum().abs()
+    summed = gains.fill_null(0.0).filter(rows).sort_by(key).cum_sum()
+    gained, size = (total - total.shift(1, fill_value=0) for total in (summed.filter(ends), row.filter(ends)))
+    tie = ends.cum_sum() - ends.cast(pl.UInt32)
+    return ((gained / size).gather(tie) * weight.filter(rows).sort_by(key)).sum().abs()
