@@ -50,7 +50,7 @@ def read_runs(folder: Path) -> dict[str, pl.DataFrame]:
 
 
 def ours(runs: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    from polars_rank.fusion import fuse
+    from polars_rank.fusion.fused_run import fuse
 
     return fuse(runs, k=K)
 

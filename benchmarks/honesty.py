@@ -17,7 +17,7 @@ import polars as pl
 from scipy import stats
 
 import polars_rank as rank
-from polars_rank.comparison import compare
+from polars_rank.comparison.compared_systems import compare
 
 Shape = tuple[int, int]
 Array = npt.NDArray[np.float64]

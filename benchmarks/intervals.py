@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from polars_rank.intervals import summary_statistics
+from polars_rank.evaluation.summary import summary_statistics
 
 ROWS, SLICES, MEASURES, SAMPLES = 100_000, 1000, 5, 2000
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 import polars_rank as rank
-from polars_rank.catalogue import MEASURES
+from polars_rank.measures.catalogue import MEASURES
 
 
 def judged(rows: int) -> pl.DataFrame:

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 import polars_rank as rank
-from polars_rank.page import page
+from polars_rank.reporting.page import page
 
 MEASURES = ["nDCG@10", "AP", "RR"]
 PROBE = Path(__file__).with_name("page_in_browser.cjs")

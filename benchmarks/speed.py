@@ -177,7 +177,7 @@ def _checks(run: pl.DataFrame, qrels: pl.DataFrame, name: str, rounds: int) -> I
             "refusing_repeats": lambda *_: lambda rows: rows,
             "no_nulls": lambda frame, *_: frame,
         }
-        with patch.multiple("polars_rank.judging", **same):
+        with patch.multiple("polars_rank.judging.judged_table", **same):
             return ours()
 
     yield f"with the default checks: {name}, frames", "without", paired(ours, unchecked, rounds)

@@ -1,18 +1,22 @@
 """Evaluate rankings where the data lives: measures as Polars expressions and DuckDB SQL macros."""
 
-import polars_rank.at_start  # noqa: F401 - first: Ctrl-C during the imports below
-from polars_rank.catalogue import MEASURES, to_sql
-from polars_rank.checking import check
-from polars_rank.comparison import adjust, compare
-from polars_rank.differences import diff, gains
-from polars_rank.errors import DataError, DataWarning, NoMatchWarning
-from polars_rank.evaluation import evaluate, summarize
+import polars_rank.core.interrupts  # noqa: F401 - first: Ctrl-C during the imports below
+from polars_rank.comparison.compared_systems import adjust, compare
+from polars_rank.comparison.contributions import diff, gains
+from polars_rank.comparison.correlations import kendall_tau, rbo, spearman, tau_ap
+from polars_rank.comparison.sample_size import power
+from polars_rank.core.errors import DataError, DataWarning, NoMatchWarning
+from polars_rank.evaluation.per_query import evaluate, summarize
 from polars_rank.example_data import example
-from polars_rank.formats import read_qrels, read_run, write_run
-from polars_rank.fusion import fuse, rrf
-from polars_rank.fusion_training import fit_fusion
-from polars_rank.fusion_tuning import tune_fusion
-from polars_rank.judging import judge
+from polars_rank.files.from_python import from_dict, from_lists
+from polars_rank.files.reading import read_qrels, read_run, write_run
+from polars_rank.fusion.fused_run import fuse, rrf
+from polars_rank.fusion.normalization import normalize_scores
+from polars_rank.fusion.training import fit_fusion
+from polars_rank.fusion.tuning import tune_fusion
+from polars_rank.judging.health import check
+from polars_rank.judging.judged_table import judge
+from polars_rank.judging.subtopics import judge_subtopics
 from polars_rank.measures.binary import (
     average_precision,
     f_measure,
@@ -23,6 +27,7 @@ from polars_rank.measures.binary import (
     success,
 )
 from polars_rank.measures.cascade import err, rbp, rbp_residual, reciprocal_rank
+from polars_rank.measures.catalogue import MEASURES, to_sql
 from polars_rank.measures.diversity import (
     alpha_dcg,
     alpha_ndcg,
@@ -53,12 +58,7 @@ from polars_rank.measures.preference import compatibility, pairwise_accuracy
 from polars_rank.measures.rating import mae, mse, rmse
 from polars_rank.measures.tied import expected_dcg, expected_ndcg
 from polars_rank.measures.user_models import bpm, insq, inst, nerr, sdcg
-from polars_rank.nested import from_dict, from_lists
-from polars_rank.normalization import normalize_scores
-from polars_rank.orderings import kendall_tau, rbo, spearman, tau_ap
-from polars_rank.sample_size import power
 from polars_rank.sql import install, macros
-from polars_rank.subtopics import judge_subtopics
 
 __version__ = "0.1.0"
 

@@ -5,12 +5,13 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from polars_rank.catalogue import MEASURES
+from polars_rank.measures.catalogue import MEASURES
 
 if TYPE_CHECKING:
     import duckdb
 
 _INSTALLING = Lock()
+_SHARED = ("options", "rows")
 _RESERVED = ["", "information_schema", "pg_catalog", "system", "temp"]
 
 # DuckDB compares names without regard to case.
@@ -66,11 +67,14 @@ def macros(name: str = "rank", *, persist: bool = False) -> str:
     >>> rank.macros().count("CREATE OR REPLACE MACRO rank.ndcg(")
     1
     """
-    # A macro can only be made when those that it calls are there.
-    files = sorted(
-        _folder().glob("*.sql"),
-        key=lambda file: (file.stem != "helpers", file.stem == "evaluation", file.stem),
-    )
+    # A macro can only be created after those that it calls: first what is shared, then in the order of the data.
+    files = [
+        file
+        for folder in ("measures", "judging", "evaluation", "comparison", "fusion")
+        for file in sorted(
+            (_folder() / folder).glob("*.sql"), key=lambda file: (file.stem not in _SHARED, file.stem)
+        )
+    ]
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
     # Helpers are called as rank.main._name(: the catalogue and its schema. A schema that persists is called
     # without its database, since files are renamed, and attached under other names.

@@ -16,7 +16,7 @@ import polars as pl
 import reference
 from polars import selectors as cs
 
-from polars_rank.catalogue import MEASURES
+from polars_rank.measures.catalogue import MEASURES
 from polars_rank.sql import install
 
 _WORDS = ("zero", "skip")

@@ -13,8 +13,8 @@ import duckdb
 import polars as pl
 from engines import Call, as_expression, as_literal, as_macro
 
-from polars_rank.catalogue import MEASURES, parse
-from polars_rank.judging import judge
+from polars_rank.judging.judged_table import judge
+from polars_rank.measures.catalogue import MEASURES, parse
 from polars_rank.sql import install
 
 # How a program makes its ranking: the arguments of judge.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from polars_rank.catalogue import IntoColumn, label, measure
+from polars_rank.measures.catalogue import IntoColumn, label, measure
 from polars_rank.measures.rows import count, number, ratio, relevant, returned
 
 _CLARKE = "doi:10.1145/1390334.1390446 (Clarke et al. 2008)"

@@ -5,7 +5,7 @@ These average over rows. A judged table, with many rows a query, wants `reciproc
 
 import polars as pl
 
-from polars_rank.catalogue import IntoColumn, label, measure
+from polars_rank.measures.catalogue import IntoColumn, label, measure
 from polars_rank.measures.rows import number, returned
 
 _SOURCE = "doi:10.48550/arXiv.2002.06914 (Berrendorf et al. 2020); Bordes et al. 2013"

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from polars_rank.catalogue import IntoColumn, label, measure
+from polars_rank.measures.catalogue import IntoColumn, label, measure
 from polars_rank.measures.rows import number, places_above_zero, relevant, returned
 
 

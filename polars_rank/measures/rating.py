@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from polars_rank.catalogue import IntoColumn, label, measure
+from polars_rank.measures.catalogue import IntoColumn, label, measure
 from polars_rank.measures.rows import number
 
 _SOURCE = "doi:10.1145/963770.963772 (Herlocker et al. 2004)"

@@ -9,7 +9,7 @@ from math import ceil, inf, log
 
 import polars as pl
 
-from polars_rank.catalogue import IntoColumn
+from polars_rank.measures.catalogue import IntoColumn
 
 _LEAST = sys.float_info.min
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 import polars as pl
 
-from polars_rank.catalogue import IntoColumn, label, measure
+from polars_rank.measures.catalogue import IntoColumn, label, measure
 from polars_rank.measures.gain import best_first, gains_of
 from polars_rank.measures.rows import count, number, ratio, returned, unless_empty
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import polars as pl
 
-from polars_rank.catalogue import IntoColumn, label, measure
+from polars_rank.measures.catalogue import IntoColumn, label, measure
 from polars_rank.measures.rows import nan_beyond, number, relevant, returned
 
 _MOFFAT = "doi:10.1145/3052768 (Moffat et al. 2017)"

@@ -10,8 +10,8 @@ from pathlib import Path
 import polars as pl
 
 import polars_rank as rank
-from polars_rank.differences import diff
-from polars_rank.page import page
+from polars_rank.comparison.contributions import diff
+from polars_rank.reporting.page import page
 
 MEASURES = ["nDCG@10", "AP", "bpref"]
 HOSTILE = [

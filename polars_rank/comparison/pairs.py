@@ -1,0 +1,249 @@
+"""Pairs of systems over the queries they share: what every comparison starts from."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from numbers import Real
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import polars as pl
+
+from polars_rank.core.errors import DataError, nearest, needs, require_columns
+from polars_rank.core.frames import columns_apart, long, named_apart, own_name, require_different, unify_ids
+from polars_rank.measures.catalogue import parse
+
+Missing = Literal["error", "zero", "drop"]
+Test = Literal["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey"]
+Correction = Literal["bonferroni", "holm", "benjamini-hochberg", "benjamini-yekutieli"]
+Alternative = Literal["two-sided", "less", "greater"]
+Interval = Literal["t", "bootstrap", "basic", "bca"]
+ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
+WilcoxonMethod = Literal["auto", "exact", "asymptotic"]
+
+OUTCOMES = ("wins", "ties", "losses")
+
+needs_scipy = needs("statistics", "scipy", "scipy", "numpy")
+
+Name = TypeVar("Name", bound=str)
+
+
+class Design(NamedTuple):
+    """What is compared: the columns of a per-query table, all but the measures named apart."""
+
+    measures: list[str]
+    by: list[str]
+    system: str
+    query: str
+    baseline: object
+    missing: Missing
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns that name a row of a comparison."""
+        return [*self.by, "measure", "system", "baseline"]
+
+    def key_schema(self, schema: pl.Schema) -> dict[str, pl.DataType]:
+        """Types of the key columns, known without running the plan."""
+        system = schema[self.system]
+        types = {name: schema[name] for name in self.by}
+        return {**types, "measure": pl.String(), "system": system, "baseline": system}
+
+
+class Options(NamedTuple):
+    """How pairs are tested; told in `compare`."""
+
+    tests: list[Test]
+    corrections: list[Correction]
+    alternative: Alternative
+    interval: Interval
+    level: float
+    zero_method: ZeroMethod
+    wilcoxon_method: WilcoxonMethod
+    continuity: bool
+    samples: int
+    seed: int
+
+    @property
+    def tail(self) -> float:
+        """Share of the distribution beyond an end of the interval."""
+        return (1 - self.level) / (2 if self.alternative == "two-sided" else 1)
+
+    @property
+    def real(self) -> list[str]:
+        """Columns of numbers that come from one pair alone, and may be null."""
+        names = ["mean", "mean_baseline", "difference", "low", "high", "effect_size"]
+        for test in self.tests:
+            names += [f"statistic_{test}"] if test in ("t", "wilcoxon") else []
+            names += [f"p_{test}"] if test != "tukey" else []
+        return names
+
+
+def as_list(names: Name | Sequence[Name] | None) -> list[Name]:
+    """Take one name, several, or none."""
+    return [names] if isinstance(names, str) else list(names or [])
+
+
+def measure_columns(
+    schema: pl.Schema, measures: str | Sequence[str] | None, others: Sequence[str]
+) -> list[str]:
+    """Give the columns that hold measures: the ones named, else all whose names parse as measures."""
+    if measures is not None:
+        names = as_list(measures)
+        require_columns(schema, names, "per_query")
+    else:
+        names = [
+            name
+            for name, dtype in schema.items()
+            if name not in others and dtype.is_numeric() and _is_measure(name)
+        ]
+    if not names:
+        raise DataError(
+            f"per_query has no column whose name is a measure, such as 'nDCG@10'; name them in measures=: "
+            f"its columns are {schema.names()}"
+        )
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"measures names {name!r} twice; once will do")
+        if name in others or not (schema[name].is_numeric() or schema[name] in (pl.Boolean, pl.Null)):
+            raise DataError(f"per_query.{name} has type {schema[name]} and can't be a measure; cast it first")
+    return names
+
+
+def _is_measure(name: str) -> bool:
+    try:
+        parse(name)
+    except ValueError as error:
+        # An ambiguous name is a measure's all the same, and its values are there already.
+        return "ambiguous" in str(error)
+    return True
+
+
+def check_sampling(level: float, samples: int, seed: int) -> None:
+    """Refuse a level, a number of samples or a seed that can't be."""
+    if isinstance(level, bool) or not isinstance(level, Real) or not 0 < level < 1:
+        raise ValueError(f"level must be above 0 and below 1, got {level!r}; 0.95 is usual")
+    for name, value, least in (("samples", samples, 1), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+
+
+def plan(
+    per_query: pl.LazyFrame,
+    *,
+    baseline: object,
+    by: str | Sequence[str] | None,
+    measures: str | Sequence[str] | None,
+    system: str,
+    query: str,
+    missing: Missing,
+) -> tuple[pl.LazyFrame, Design]:
+    """Check the columns of a per-query table, and cast its ids so that they join and sort by value.
+
+    Query, system and slices are named apart; `named_back` undoes that.
+    """
+    groups = as_list(by)
+    schema = per_query.collect_schema()
+    require_columns(schema, [query, system, *groups], "per_query")
+    require_different({"query": query, "system": system})
+    reserved = {query, system, "measure", "system", "baseline"}
+    for name in groups:
+        if name in reserved:
+            raise ValueError(f"by={name!r} can't slice a comparison: that column has a part in it already")
+    names = measure_columns(schema, measures, [query, system, *groups])
+    apart = named_apart([query, system, *groups])
+    by_apart = [apart[name] for name in groups]
+    design = Design(names, by_apart, apart[system], apart[query], baseline, missing)
+    table = unify_ids({"per_query": per_query}, [query, system])["per_query"]
+    return table.select(*names, *columns_apart(apart)), design
+
+
+def values(per_query: pl.DataFrame, design: Design) -> pl.DataFrame:
+    """Give a row for every query, system, slice and measure: its value, null where the system lacks it.
+
+    A query counts for a slice and a measure when some system has a value there.
+    """
+    _, by, system, query, _, _ = design
+    _require_unique(per_query, design)
+    known = long(per_query, design.measures, [*by, query, system], "value").drop_nulls("value")
+    cells = known.select(*by, "measure", query).unique()
+    grid = cells.join(per_query.select(system).unique(), how="cross")
+    return grid.join(known, on=[*by, "measure", query, system], how="left", nulls_equal=True)
+
+
+def _require_unique(per_query: pl.DataFrame, design: Design) -> None:
+    _, by, system, query, _, _ = design
+    for name in (query, system):
+        if per_query[name].null_count():
+            raise DataError(f"per_query.{own_name(name)} holds a null: a pair can't be made without it")
+    repeated = per_query.group_by(*by, query, system).len().filter(pl.col("len") > 1).sort(query, system, *by)
+    if len(repeated):
+        row = repeated.row(0, named=True)
+        raise DataError(
+            f"per_query has {row['len']} rows for query {row[query]!r} of system {row[system]!r}; "
+            "name the other keys in by="
+        )
+
+
+def paired(per_query: pl.DataFrame, design: Design) -> pl.DataFrame:
+    """Give a row for every slice, measure and pair of systems, with the values of both in lists.
+
+    Columns: the keys, `missing` (queries that one of the two lacks), and `x` (the system's values) and
+    `y` (the baseline's), both in the order of the query ids.
+    """
+    by, query = design.by, design.query
+    cells = values(per_query, design).rename({design.system: "system"})
+    pairs = _pairs(cells["system"].unique().sort(), design.baseline)
+    keys = [*by, "measure", query]
+    base = cells.rename({"system": "baseline", "value": "y"})
+    both = (
+        cells.rename({"value": "x"})
+        .join(pairs, on="system")
+        .join(base, on=[*keys, "baseline"], nulls_equal=True)
+    )
+    if design.missing == "error":
+        _refuse_missing(both, design)
+    counted = both.with_columns(lacking=pl.any_horizontal(pl.col("x", "y").is_null()))
+    kept = counted.with_columns(pl.col("x", "y").fill_null(0.0)) if design.missing == "zero" else counted
+    has_both = pl.all_horizontal(pl.col("x", "y").is_not_null())
+    return (
+        kept.sort(query)
+        .group_by(design.keys)
+        .agg(
+            pl.col("lacking").sum().cast(pl.Int64).alias("missing"),
+            pl.col("x", "y").filter(has_both).sort_by(pl.col(query).filter(has_both)),
+        )
+        .join(pl.DataFrame({"measure": design.measures}).with_row_index("place"), on="measure")
+        .sort(*by, "place", "baseline", "system")
+        .drop("place")
+    )
+
+
+def _pairs(systems: pl.Series, baseline: object) -> pl.DataFrame:
+    names: list[Any] = systems.to_list()
+    if len(names) < 2:
+        raise DataError(f"per_query holds one system, {names}: nothing to compare it with")
+    if baseline is None:
+        pairs = list(combinations(names, 2))
+    elif baseline in names:
+        pairs = [(name, baseline) for name in names if name != baseline]
+    else:
+        hint = nearest(str(baseline), map(str, names))
+        raise ValueError(f"baseline={baseline!r} is not a system of per_query{hint}; its systems are {names}")
+    return pl.DataFrame(pairs, schema={"system": systems.dtype, "baseline": systems.dtype}, orient="row")
+
+
+def _refuse_missing(both: pl.DataFrame, design: Design) -> None:
+    sides = [
+        both.filter(pl.col(value).is_null()).select(name, "measure", design.query) for name, value in _SIDES
+    ]
+    lacks = pl.concat([side.rename({side.columns[0]: "system"}) for side in sides]).unique()
+    if len(lacks):
+        first = lacks.sort("system", "measure", design.query).row(0, named=True)
+        same = lacks.filter((pl.col("system") == first["system"]) & (pl.col("measure") == first["measure"]))
+        shown = ", ".join(map(repr, same[design.query].unique().sort().head(3)))
+        raise DataError(
+            f"system {first['system']!r} lacks {first['measure']} for {len(same)} queries that another "
+            f'system has: {shown}{" …" if len(same) > 3 else ""}; use missing="zero" or missing="drop"'
+        )
+
+
+_SIDES = (("system", "x"), ("baseline", "y"))

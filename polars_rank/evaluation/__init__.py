@@ -1,0 +1,4 @@
+"""Judged table to per-query values and their summary.
+
+May import core, measures and judging.
+"""

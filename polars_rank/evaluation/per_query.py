@@ -1,0 +1,494 @@
+"""A judged table becomes a per-query table, and that a summary."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, get_args
+
+import polars as pl
+
+from polars_rank.core.checks import DIFFERENT, refusing_variation
+from polars_rank.core.errors import DataError, refuse_patterns, require_choice, require_columns
+from polars_rank.core.frames import OURS, Frame, as_lazy, like, refuse_names, unify_ids, with_system
+from polars_rank.core.ordering import OrderBy, ScoreType, Ties
+from polars_rank.evaluation.batches import score_in_parts
+from polars_rank.evaluation.shared_plan import JUDGED, RETURNED, counts, flat_plan, is_flat
+from polars_rank.evaluation.summary import SummaryInterval, summary_statistics
+from polars_rank.judging.judged_table import (
+    Duplicates,
+    Judging,
+    Pieces,
+    Queries,
+    above,
+    judged_rows_alone,
+    judged_table,
+)
+from polars_rank.judging.user_tables import readable, refuse_run, without_repeats
+from polars_rank.measures.catalogue import Aggregate, Call, expand, parse, programs
+from polars_rank.measures.conventions import convention_of
+from polars_rank.measures.rows import judged, number, returned
+
+FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
+Calls = Mapping[str, Call | pl.Expr]
+
+_JUDGED_ONLY = f"{OURS}rank among judged"
+_GRADES = f"{OURS}number of grades"
+_VARIES = (
+    "by names {name}, which varies within a ranking ({where}): a missed item would fall out of its slice. "
+    "If it tells rankings apart, keys=[{name}]; if it describes the query, attributes=[{name}] of judge "
+    "fills it on every row"
+)
+_OF_JUDGED_ROWS = {
+    *("bpref", "rbp", "rbp_residual", "err", "nerr", "sdcg", "bpm", "insq", "inst"),
+    *("interpolated_precision", "eleven_point_precision", "inferred_ap", "num_nonrelevant_returned"),
+}
+
+
+class JudgingOptions(TypedDict, total=False):
+    """The options that `evaluate` hands on to `judge`."""
+
+    attributes: Frame | Sequence[str] | None
+    order_by: OrderBy | None
+    descending: bool
+    ties: Ties
+    score_dtype: ScoreType
+    queries: Queries
+    duplicates: Duplicates
+    judged_only: bool
+    drop_identical: bool
+    depth: int | None
+    score: str
+
+
+def evaluate(
+    table: FrameT,
+    measures: str | pl.Expr | Sequence[str | pl.Expr],
+    *,
+    qrels: Frame | None = None,
+    by: Sequence[str] | None = None,
+    keys: Sequence[str] | None = None,
+    convention: str | None = None,
+    rank_base: Literal[0, 1] = 1,
+    query: str = "query",
+    item: str = "item",
+    rank: str = "rank",
+    relevance: str = "relevance",
+    **judging: Unpack[JudgingOptions],
+) -> FrameT:
+    r"""Score every ranking: one row a query and system, one column a measure.
+
+    $value = measure(\{(rank, relevance)\})$ over the rows of a ranking; the mean over queries is
+    `summarize`'s.
+
+    Parameters
+    ----------
+    table
+        A judged table (one row an item that was returned, judged, or both: `query`, `rank`, `relevance`,
+        keys), or a run (as in `judge`) where `qrels` is given.
+    measures
+        Names, as ``"nDCG@10"``, ``"map"``, ``"precision@10-l2"``, or expressions, as
+        ``rank.ndcg(k=10)``. ``"P_5,10"`` and ``"ndcg_cut.5,10"`` are several, ``"P_5"`` and so on, and
+        ``"official"`` is what trec_eval prints by itself. A name with ``judged_only=True`` ranks the judged
+        items anew for itself.
+    qrels
+        The judgements, where the table is a run.
+    by
+        Further columns to carry: keys and attributes. One that varies within a ranking is refused.
+    keys
+        Columns that tell rankings of a query apart; default ``["system"]`` if the table has it.
+    convention
+        A program, such as ``"ranx"``, whose ways are the defaults of measures given by name and, where
+        `qrels` is given, of `judge`; it also decides a name that means different things elsewhere.
+    rank_base
+        0 for ranks that count from 0.
+    query, item, rank, relevance
+        Names of the columns; a judged table may lack the item.
+    **judging
+        Further options of `judge`, where `qrels` is given; above those of the convention.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        As the table: `query`, keys, `by`, one Float64 column a measure, named as it was given; sorted by
+        query and keys. A ranking without a single judged row has null for each measure that needs
+        judgements (all but counts and shares of what was returned or judged); an expression counts as the
+        measure whose name it has.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, `by` varies within a ranking, or `judge` refuses the tables; if a judged
+        table has an item twice in a ranking (a lazy plan looks at judged rows alone), a rank of 0 without
+        ``rank_base=0``, or an infinite rank or grade.
+    ValueError
+        If a name is unknown or ambiguous, or options of `judge` are given without `qrels`.
+
+    Warns
+    -----
+    NoMatchWarning
+        If no item that a run returned is judged.
+
+    References
+    ----------
+    Each measure names its own.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_rank as rank
+    >>> run = pl.DataFrame({"query": ["q", "q"], "item": ["a", "b"], "score": [0.2, 0.9]})
+    >>> qrels = pl.DataFrame({"query": ["q", "q"], "item": ["a", "c"], "relevance": [2, 1]})
+    >>> rank.evaluate(run, ["RR", "P@2"], qrels=qrels).rows()
+    [('q', 0.5, 0.5)]
+    """
+    columns = {"query": query, "rank": rank, "relevance": relevance}
+    require_choice("rank_base", rank_base, (0, 1))
+    refuse_names("by", by or [], ())
+    for argument, names in {
+        **{part: [name] for part, name in columns.items()},
+        "by": by,
+        "keys": keys,
+    }.items():
+        refuse_patterns(argument, names or [])
+    calls, carried = _read(measures, convention), list(by or [])
+    if qrels is not None:
+        tables = []
+        for ways, chosen in _by_ranking(calls, convention):
+            given = {"keys": keys, "rank_base": rank_base, "item": item, **columns}
+            arguments: dict[str, Any] = {**given, **above(ways, judging)}
+            tables.append(_score_run(table, qrels, chosen, Judging(**arguments), carried))
+        return like(table, _side_by_side(tables, _ranking(tables[0], query, keys), carried, calls))
+    if judging:
+        raise ValueError(f"{', '.join(judging)}: only a run is judged; give qrels= too")
+    rows = as_lazy(table, "table")
+    refuse_run(rows.collect_schema(), columns)
+    refuse_names("keys", keys or [], columns.values())
+    ranking = _ranking(rows, query, keys)
+    rows = readable(table, rank, relevance, rank_base)
+    check = without_repeats(table, ranking, item, relevance, _columns_read(calls))
+    if isinstance(table, pl.DataFrame) and len(ranking) == 1 and table[query].is_sorted():
+        # Grouping streams through a sorted column; looking costs a hundredth of the grouping.
+        rows = rows.with_columns(pl.col(query).set_sorted())
+    return like(table, _per_query(rows, calls, ranking, carried, columns, check=check))
+
+
+def _by_ranking(calls: Calls, convention: str | None) -> list[tuple[dict[str, Any], Calls]]:
+    """Sort the calls by the arguments of `judge` that the convention has for them."""
+    rules = convention_of(convention, programs())
+    groups: list[tuple[dict[str, Any], dict[str, Call | pl.Expr]]] = []
+    for name, call in calls.items():
+        ways = rules.judging_of(call.measure.name, call.options) if isinstance(call, Call) else rules.judging
+        same = next((chosen for other, chosen in groups if other == ways), None)
+        if same is None:
+            groups.append((dict(ways), {name: call}))
+        else:
+            same[name] = call
+    return [*groups]
+
+
+def _side_by_side(
+    tables: Sequence[pl.LazyFrame], ranking: Sequence[str], by: Sequence[str], calls: Calls
+) -> pl.LazyFrame:
+    """Join per-query tables; a ranking that does not count for a measure has no value of it."""
+    if len(tables) == 1:
+        return tables[0]
+    on = list(dict.fromkeys([*ranking, *by]))
+    whole = tables[0]
+    for table in tables[1:]:
+        whole = whole.join(table, on=on, how="full", coalesce=True, nulls_equal=True)
+    return whole.select(*on, *calls).sort(ranking)
+
+
+def _score_run(
+    run: Frame,
+    qrels: Frame,
+    calls: Calls,
+    options: Judging,
+    by: Sequence[str],
+) -> pl.LazyFrame:
+    columns = {"query": options.query, "rank": options.rank, "relevance": options.relevance}
+    columns["score"] = options.score
+
+    def score(
+        run: Frame, qrels: Frame, *, part: bool = False, systems: pl.DataFrame | None = None
+    ) -> pl.LazyFrame:
+        complete = options.queries in ("qrels", "both")
+        if complete and not by and all(map(_needs_judged_rows_alone, calls.values())):
+            parts = judged_rows_alone(run, qrels, options, part=part, systems=systems)
+            return _from_judged_rows(parts, calls, columns)
+        judged = judged_table(run, qrels, options, part=part, systems=systems)
+        return _per_query(judged, calls, _ranking(judged, options.query, options.keys), by, columns)
+
+    whole = score(run, qrels)
+    if isinstance(run, pl.DataFrame):
+        return whole
+    tables = unify_ids({"run": run, "qrels": as_lazy(qrels, "qrels")}, [options.query, options.item])
+    return score_in_parts(
+        tables["run"],
+        tables["qrels"],
+        options.query,
+        options.item,
+        crossed=options.queries in ("qrels", "all"),
+        score=lambda run, qrels, systems: score(run, qrels, part=True, systems=systems).collect(
+            engine="streaming"
+        ),
+        schema=whole.collect_schema(),
+    ).sort(_ranking(whole, options.query, options.keys))
+
+
+def _ranking(rows: pl.LazyFrame, query: str, keys: Sequence[str] | None) -> list[str]:
+    default = ["system"] if "system" in rows.collect_schema() else []
+    return [query, *(default if keys is None else keys)]
+
+
+def _needs_judged_rows_alone(call: Call | pl.Expr) -> bool:
+    """Tell the measures to which an unjudged item means nothing: its place is in the ranks of the others."""
+    if not isinstance(call, Call) or call.judged_only:
+        return False
+    return is_flat(call) or call.measure.name in _OF_JUDGED_ROWS
+
+
+def _from_judged_rows(parts: Pieces, calls: Calls, columns: Mapping[str, str]) -> pl.LazyFrame:
+    """Score rankings that have a judged row each, from the judged rows and the number of those returned."""
+    refuse_names("measures", list(calls), parts.ranking)
+    flat, others = _plans(calls, columns)
+    rankings, wanted = parts.rankings, counts(flat, columns["rank"], columns["relevance"])
+    for source, prefix in ((parts.ranked, RETURNED), (parts.matched, JUDGED)):
+        chosen = {name: value for name, value in wanted.items() if name.startswith(prefix)}
+        if chosen:
+            counted = source.group_by(parts.ranking).agg(**chosen)
+            rankings = rankings.join(counted, on=parts.ranking, how="left")
+            rankings = rankings.with_columns(pl.col(name).fill_null(0.0) for name in chosen)
+    if others:
+        rankings = rankings.join(
+            parts.matched.group_by(parts.ranking).agg(others), on=parts.ranking, how="left"
+        )
+    result = flat_plan(parts.matched, rankings, flat, parts.ranking, columns)
+    return result.select(*parts.ranking, *calls).sort(parts.ranking)
+
+
+def _read(
+    measures: str | pl.Expr | Sequence[str | pl.Expr], convention: str | None
+) -> dict[str, Call | pl.Expr]:
+    single = isinstance(measures, str | pl.Expr) or not isinstance(measures, Iterable)
+    given: Any = [measures] if single else measures
+    calls: dict[str, Call | pl.Expr] = {}
+    for each in given:
+        if not isinstance(each, str | pl.Expr):
+            example = "'nDCG@10' or rank.ndcg(k=10)"
+            raise TypeError(f"measures must be names or expressions, such as {example}; got {each!r}")
+        texts = expand(each, convention=convention) if isinstance(each, str) else [each.meta.output_name()]
+        for name in texts:
+            if name in calls:
+                raise ValueError(f"measures names {name!r} twice; give it once, or another .alias(...)")
+            calls[name] = _of_judged_table(name, convention) if isinstance(each, str) else each
+    if not calls:
+        raise ValueError("measures is empty; name at least one, such as 'nDCG@10'")
+    return calls
+
+
+def _of_judged_table(name: str, convention: str | None) -> Call:
+    """Read a measure, and refuse one that takes a row a query: over a row an item it means nothing."""
+    call = parse(name, convention=convention)
+    if any(parameter.default is parameter.empty for parameter in call.measure.parameters.values()):
+        raise ValueError(
+            f"measure {name!r} takes one row a query, the rank of its answer; a judged table wants 'RR', "
+            f"'success' or the like. On such rows, use the expression: rank.{call.measure.name}(\"rank\")"
+        )
+    return call
+
+
+def _per_query(
+    rows: pl.LazyFrame,
+    calls: Calls,
+    ranking: Sequence[str],
+    by: Sequence[str],
+    columns: Mapping[str, str],
+    *,
+    check: pl.LazyFrame | None = None,
+) -> pl.LazyFrame:
+    """Score a judged table; `check` is a plan without rows that refuses the table when it runs."""
+    carried = [name for name in by if name not in ranking]
+    refuse_names("measures", list(calls), [*ranking, *carried])
+    own = {name for call in calls.values() if isinstance(call, Call) for name in call.measure.columns}
+    wanted = [*ranking, *carried, *sorted(columns.get(name, name) for name in own)]
+    schema = rows.collect_schema()
+    require_columns(schema, wanted, "table")
+    if any(isinstance(call, Call) and call.judged_only for call in calls.values()):
+        kept = returned(number(columns["rank"])) & judged(number(columns["relevance"]))
+        again = pl.when(kept).then(number(columns["rank"])).rank("min").over(ranking)
+        rows = rows.with_columns(again.alias(_JUDGED_ONLY))
+    flat, others = _plans(calls, columns)
+    grade = pl.col(columns["relevance"])
+    grade = grade.fill_nan(None) if schema[columns["relevance"]].is_float() else grade
+    rankings = rows.group_by(ranking).agg(
+        *(pl.col(name).first() for name in carried),
+        *(pl.col(name).n_unique().name.prefix(DIFFERENT) for name in carried),
+        *others,
+        grade.count().alias(_GRADES),
+        **counts(flat, columns["rank"], columns["relevance"]),
+    )
+    if check is not None:
+        rankings = pl.concat([rankings, check], how="diagonal")
+    if carried:
+        rankings = rankings.map_batches(
+            refusing_variation(carried, ranking, _VARIES), validate_output_schema=False
+        )
+    result = flat_plan(rows, rankings, flat, ranking, columns)
+    needy = [name for name, call in calls.items() if _needs_judgements(call)]
+    result = result.with_columns(pl.when(pl.col(_GRADES) > 0).then(name).alias(name) for name in needy)
+    return result.select(*ranking, *carried, *calls).sort(ranking)
+
+
+def _columns_read(calls: Calls) -> set[str]:
+    """Name what the measures read, under the names of their arguments."""
+    return {
+        name
+        for call in calls.values()
+        for name in (call.measure.columns if isinstance(call, Call) else call.meta.root_names())
+    }
+
+
+def _plans(calls: Calls, columns: Mapping[str, str]) -> tuple[dict[str, Call], list[pl.Expr]]:
+    """Part the measures of the flat plan from those that are aggregations of their own."""
+    flat = {name: call for name, call in calls.items() if isinstance(call, Call) and is_flat(call)}
+    return flat, [_expression(call, columns).alias(name) for name, call in calls.items() if name not in flat]
+
+
+def _needs_judgements(call: Call | pl.Expr) -> bool:
+    """Tell whether a ranking without a judged row has no value; an expression is told by its name."""
+    if isinstance(call, Call):
+        return call.measure.needs_judgements
+    renamed = call.meta.output_name() != call.meta.undo_aliases().meta.output_name()
+    names = [each.meta.output_name() for each in (call, *(call.meta.pop() if renamed else []))]
+    for name in names:
+        try:
+            return parse(name).measure.needs_judgements
+        except ValueError:
+            continue
+    return False
+
+
+def _expression(call: Call | pl.Expr, columns: Mapping[str, str]) -> pl.Expr:
+    if isinstance(call, pl.Expr):
+        return call
+    rank = _JUDGED_ONLY if call.judged_only else columns["rank"]
+    return call.expression(**{**columns, "rank": rank})
+
+
+def summarize(
+    per_query: FrameT,
+    *,
+    by: str | Sequence[str] | None = None,
+    measures: str | Sequence[str] | None = None,
+    aggregate: Aggregate | None = None,
+    interval: SummaryInterval | None = None,
+    level: float = 0.95,
+    weight: str | None = None,
+    totals: bool = False,
+    samples: int = 2000,
+    seed: int = 0,
+    convention: str | None = None,
+    system: str | None = "system",
+) -> FrameT:
+    r"""Sum up a per-query table: each measure by its own aggregate over the queries.
+
+    $value = \sum w v / \sum w$ for most measures, the sum for counts, the geometric mean for `gm_map` and
+    its like.
+
+    Parameters
+    ----------
+    per_query
+        One row a ranking, one numeric column a measure, as `evaluate` gives it.
+    by
+        Columns to slice by, beside the system. Null is a slice.
+    measures
+        The measures' columns; default: the numeric columns whose names are measures.
+    aggregate
+        ``"mean"``, ``"geometric"`` (a value below 1e-5 counts as that) or ``"sum"`` for all of them; default:
+        to each its own.
+    interval
+        None; ``"t"``; ``"bootstrap"``, percentiles of resampled queries; ``"basic"``, these mirrored;
+        ``"bca"``, corrected for bias and skewness; ``"wilson"``, for measures that are 0 or 1.
+    level
+        Coverage of the interval.
+    weight
+        Column of weights, such as the traffic of a query.
+    totals
+        Add rows that leave out the columns of `by`, the last first; `total_over` names those left out.
+        Systems are never pooled.
+    samples, seed
+        Resamples of a bootstrap, and where they start: the same seed gives the same interval.
+    convention
+        A program, such as ``"ranx"``: decides a name that means different things elsewhere.
+    system
+        The column of the systems, which are kept apart: if the table has it, it is put before `by` unless
+        it is named there. None pools them.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        As the table, one row a slice and measure: `by`, `measure`, `value`, `n` and `missing` (rankings
+        with and without a value: a null is left out), `standard_deviation`, `standard_error`, with
+        `interval` also `low` and `high`, and `reason`: why something is null.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, no column is a measure, or a weight is null, NaN or negative.
+    ValueError
+        If an option has no such value.
+
+    References
+    ----------
+    trec_eval, trec_eval.c (means, sums of num_* measures); Wilson 1927; Efron and Tibshirani 1993.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import polars_rank as rank
+    >>> per_query = pl.DataFrame({"query": ["q1", "q2"], "AP": [1.0, 0.5], "num_ret": [3.0, 5.0]})
+    >>> rank.summarize(per_query).select("measure", "value", "n").rows()
+    [('AP', 0.75, 2), ('num_ret', 8.0, 2)]
+    """
+    rows = as_lazy(per_query, "per_query")
+    schema = rows.collect_schema()
+    slices: list[str] = with_system([by] if isinstance(by, str) else by or [], system, schema.names())
+    chosen: Sequence[str] | None = [measures] if isinstance(measures, str) else measures
+    require_columns(schema, [*slices, *(chosen or [])], "per_query")
+    aggregates = _aggregates(schema, slices, chosen, convention)
+    if aggregate is not None:
+        require_choice("aggregate", aggregate, get_args(Aggregate))
+        aggregates = dict.fromkeys(aggregates, aggregate)
+    if not aggregates:
+        raise DataError(
+            f"per_query has no measure among its columns {schema.names()}; name them: measures=[...]"
+        )
+    result = summary_statistics(
+        rows,
+        aggregates,
+        slices,
+        interval=interval,
+        level=level,
+        weight=weight,
+        totals=totals,
+        keys=[system] if system else [],
+        samples=samples,
+        seed=seed,
+    )
+    return like(per_query, result)
+
+
+def _aggregates(
+    schema: pl.Schema, slices: Sequence[str], measures: Sequence[str] | None, convention: str | None
+) -> dict[str, Aggregate]:
+    """Tell the aggregate of each measure column; a column with a name of its own is averaged."""
+    convention_of(convention, programs())
+    found: dict[str, Aggregate] = {}
+    for name in measures if measures is not None else schema.names():
+        try:
+            found[name] = parse(name, convention=convention).aggregate
+        except ValueError:
+            if measures is not None:
+                found[name] = "mean"
+        if measures is None and (name in slices or not schema[name].is_numeric()):
+            found.pop(name, None)
+    return found

@@ -1,0 +1,4 @@
+"""Files and Python objects to tables, and tables to files.
+
+May import core.
+"""

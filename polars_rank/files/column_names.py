@@ -1,0 +1,74 @@
+"""What the columns of run and qrels files are called elsewhere, and which of ours each is."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import polars as pl
+import polars.selectors as cs
+
+from polars_rank.core.errors import DataError, require_columns
+
+Kind = Literal["run", "qrels"]
+
+# What a column may be called in a file with a header, in lower case.
+NAMES = {
+    "query": {"query", "query_id", "query-id", "queryid", "qid", "q_id"},
+    "item": {"item", "item_id", "doc_id", "docid", "docno", "did", "document_id", "corpus-id", "corpus_id"},
+    "score": {"score"},
+    "rank": {"rank"},
+    "system": {"system", "tag", "run", "run_id", "run-id"},
+    "relevance": {"relevance", "rel", "label", "grade"},
+}
+ROLES = {"run": ("query", "item", "score", "rank", "system"), "qrels": ("query", "item", "relevance")}
+
+
+def candidates(role: str, names: Sequence[str], columns: Mapping[str, str]) -> list[str]:
+    """Give the columns of a file that can be this one of ours: the one asked for, else those understood."""
+    if role in columns:
+        return [name for name in names if name == columns[role]]
+    taken = set(columns.values())
+    return [name for name in names if name not in taken and name.strip().lower() in NAMES[role]]
+
+
+def roles(names: Sequence[str], file: str, kind: Kind, columns: Mapping[str, str]) -> dict[str, str]:
+    """Map the file's names to ours, as far as they are asked for or understood."""
+    require_columns(names, columns.values(), file)
+    renames = {theirs: ours for ours, theirs in columns.items()}
+    for role in ROLES[kind]:
+        found = candidates(role, names, columns)
+        # An id column must be certain: beside "qid", "query" often is the query's text.
+        if len(found) > 1 and (role not in found or role in ("query", "item")):
+            asked = f'columns={{"{role}": "{found[0]}"}}, and give the other another name there'
+            raise DataError(f"{file}: each of {found} could be the {role}; say which by {asked}")
+        if found:
+            renames[role if role in found else found[0]] = role
+    have = set(renames.values())
+    graded = candidates("score", names, columns)
+    if kind == "qrels" and "relevance" not in have and graded:
+        if candidates("rank", names, columns) or candidates("system", names, columns):
+            columns_are = f"its columns are {list(names)}, without a relevance"
+            raise DataError(
+                f"{file} looks like a run: {columns_are}; use read_run, or name the grade by columns="
+            )
+        renames[graded[0]] = "relevance"
+    if not {"query", "item"} <= have:
+        lacking = " and ".join(role for role in ("query", "item") if role not in have)
+        way_out = 'name it by columns={"query": ..., "item": ...}'
+        raise DataError(f"{file} has no column for {lacking}; its columns are {list(names)}: {way_out}")
+    if kind == "run" and not {"score", "rank"} & have:
+        raise DataError(f"{file} has neither score nor rank; its columns are {list(names)}: is it qrels?")
+    clashes = [
+        ours for theirs, ours in renames.items() if ours in names and ours != theirs and ours not in renames
+    ]
+    if clashes:
+        way_out = f'give that one another name, as columns={{..., "old_{clashes[0]}": "{clashes[0]}"}}'
+        raise DataError(f"{file} has another column {clashes[0]!r}; {way_out}")
+    return renames
+
+
+def in_order(frame: pl.LazyFrame, kind: Kind) -> pl.LazyFrame:
+    """Put our columns first; the others follow as they were."""
+    names = frame.collect_schema().names()
+    first = [role for role in ROLES[kind] if role in names]
+    # By name, since a file may call a column ^a.*$.
+    return frame.select(cs.by_name(*first, *(name for name in names if name not in first)))

@@ -1,0 +1,111 @@
+"""Which format a file has: told by its first line, or by its name where there is none yet."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, get_args
+
+from polars_rank.core.errors import DataError
+from polars_rank.files.column_names import Kind, candidates
+from polars_rank.files.text import SEPARATORS, Text, first_line, json_object, records
+
+Format = Literal["trec", "tsv", "csv", "jsonl", "parquet"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+_SEPARATED: tuple[Format, ...] = ("tsv", "csv")
+_FIELD = re.compile(r"[^ \t]+")
+_SUFFIXES: dict[str, Format] = {
+    ".tsv": "tsv",
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+}
+
+
+def told_format(text: Text, names: Mapping[str, str], fields: Sequence[str] | None) -> Format:
+    """Tell the format by the first line; what is nothing else is TREC."""
+    line = first_line(text)
+    if not line:
+        raise DataError(f'{text.name} is empty; if that is meant, say what it is, as by format="trec"')
+    if fields is not None:
+        return _told_separator(text, line, len(fields))
+    if line.startswith("[{"):
+        raise DataError(
+            f'{text.name} looks like one JSON array: write one object a line (else, format="trec")'
+        )
+    if re.match(r"\S+[ \t]+qid:", line):
+        raise DataError(
+            f"{text.name} looks like a list for learning to rank (LETOR, SVMlight): grade, qid:query and "
+            f"so on; make a table of query, item and relevance of it. Its first line is {line!r}"
+        )
+    found = json_object(line)
+    if found and all(isinstance(entry, dict | list) for entry in found.values()):
+        raise DataError(f"{text.name} is one JSON object of queries: read it by from_dict(json.load(file))")
+    spoilt = line.startswith("{") and (named_format(text.name) == "jsonl" or re.match(r'\{\s*"[^"]*":', line))
+    if found or spoilt:
+        return "jsonl"
+    for separated in _SEPARATED:
+        cells = _cells(line, separated)
+        if all(candidates(role, cells, names) for role in ("query", "item")):
+            return separated
+    if names:
+        raise DataError(f"{text.name} has no header with {list(names.values())}; its first line is {line!r}")
+    return "trec"
+
+
+def _told_separator(text: Text, line: str, width: int) -> Format:
+    by_blanks = len(_FIELD.findall(line)) == width
+    by_commas = len(_cells(line, "csv")) == width
+    if by_blanks and by_commas:
+        raise DataError(f'{text.name}: {line!r} can be split at blanks or commas; say format="trec" or "csv"')
+    if by_commas:
+        return "csv"
+    return "tsv" if not by_blanks and len(_cells(line, "tsv")) == width else "trec"
+
+
+def _cells(line: str, separated: Format) -> list[str]:
+    try:
+        return next(records(Text("", line.encode()), SEPARATORS[separated]))[1]
+    except (DataError, StopIteration):
+        return []
+
+
+def named_format(name: str) -> Format | None:
+    """Tell the format by the end of a name, before .gz."""
+    path = Path(name)
+    return _SUFFIXES.get(Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower())
+
+
+# Ends of names that promise something else than TREC text.
+_OTHER_PROMISES = {
+    *(".arrow", ".bz2", ".db", ".duckdb", ".feather", ".htm", ".html", ".ipc", ".json", ".md", ".pkl"),
+    *(".tex", ".xls", ".xlsx", ".xz", ".zip", ".zst"),
+}
+
+
+def written_format(name: str) -> Format:
+    """Tell the format of a run to write by its name; TREC text has no name of its own."""
+    suffix = Path(name).suffix.lower()
+    if suffix in _OTHER_PROMISES:
+        suffixes = ", ".join(_SUFFIXES)
+        raise ValueError(f"{name}: a run can't be written as {suffix}; use {suffixes}, or say format=")
+    return named_format(name) or "trec"
+
+
+def hint(line: str, kind: Kind) -> str:
+    """Say what a first line looks like that does not have the fields of TREC text."""
+    if line.lstrip(" \t")[0] in "{[":
+        return "; if this is JSON, write one object a line, or read it by from_dict(json.load(file))"
+    count = len(_FIELD.findall(line))
+    if count == 1:
+        return '; pass columns={"query": ..., "item": ...} if this is a header, columns=[...] if it lacks one'
+    if count == 3:
+        choices = {
+            "run": 'columns=["query", "item", "score"] or columns=["query", "item", "rank"]',
+            "qrels": 'columns=["query", "item", "relevance"]',
+        }
+        return f"; a file of three fields and no header needs {choices[kind]}, as it can't be told which"
+    looks_like_other = count == 4 if kind == "run" else count in (5, 6)
+    other = "qrels: read it by read_qrels" if kind == "run" else "a run: read it by read_run"
+    return f"; it looks like {other}" if looks_like_other else ""
