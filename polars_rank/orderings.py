@@ -13,12 +13,14 @@ from polars_rank.refusals import no_nulls, require_number
 from polars_rank.tables import (
     Frame,
     as_lazy,
+    column,
     columns_apart,
     like,
     named_apart,
     named_back,
     own_name,
     refuse_names,
+    refuse_objects,
     unify_ids,
 )
 
@@ -304,10 +306,17 @@ def _matched(first: Frame, second: Frame, columns: _Columns) -> tuple[pl.LazyFra
         schema = frame.collect_schema()
         require_columns(schema.names(), [*groups, item, rank], table)
         require_number(schema[rank], f"{table}.{rank}")
+        refuse_objects(schema, groups, table)
     sides = unify_ids(sides, [name for name in (*groups, item) if name in ("query", item)])
+    types = [[frame.collect_schema()[name] for name in groups] for frame in sides.values()]
+    for name, ours, theirs in zip(groups, *types, strict=True):
+        if ours != theirs:
+            raise DataError(
+                f"types differ: first.{name} is {ours}, second.{name} is {theirs}; cast one of them"
+            )
     places, grouped = [], [pl.LazyFrame({_ALL: pl.Series([0], dtype=pl.Int8)})] * (not groups)
     for (table, frame), name in zip(sides.items(), (_A, _B), strict=True):
-        number = pl.col(rank).cast(pl.Float64).fill_nan(None)
+        number = column(rank).cast(pl.Float64).fill_nan(None)
         place = (-number if descending else number).alias(name)
         one_group = pl.lit(0, dtype=pl.Int8).alias(_ALL)
         rows = no_nulls(frame, [item], table).select(*columns_apart(apart), one_group, place)

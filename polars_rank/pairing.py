@@ -9,7 +9,16 @@ import polars as pl
 
 from polars_rank.catalogue import parse
 from polars_rank.errors import DataError, nearest, needs, require_columns
-from polars_rank.tables import columns_apart, long, named_apart, own_name, require_different, unify_ids
+from polars_rank.tables import (
+    column,
+    columns_apart,
+    long,
+    named_apart,
+    own_name,
+    refuse_objects,
+    require_different,
+    unify_ids,
+)
 
 Missing = Literal["error", "zero", "drop"]
 Test = Literal["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey"]
@@ -143,6 +152,7 @@ def plan(
     groups = as_list(by)
     schema = per_query.collect_schema()
     require_columns(schema.names(), [query, system, *groups], "per_query")
+    refuse_objects(schema, groups, "per_query")
     require_different({"query": query, "system": system})
     reserved = {query, system, "measure", "system", "baseline"}
     for name in groups:
@@ -153,7 +163,7 @@ def plan(
     by_apart = [apart[name] for name in groups]
     design = Design(names, by_apart, apart[system], apart[query], baseline, missing)
     table = unify_ids({"per_query": per_query}, [query, system])["per_query"]
-    return table.select(*names, *columns_apart(apart)), design
+    return table.select(*map(column, names), *columns_apart(apart)), design
 
 
 def values(per_query: pl.DataFrame, design: Design) -> pl.DataFrame:

@@ -73,6 +73,15 @@ def columns_apart(apart: Mapping[str, str]) -> list[pl.Expr]:
     return [column(name).alias(other) for name, other in apart.items()]
 
 
+def refuse_objects(schema: pl.Schema, names: Sequence[str], table: str) -> None:
+    """Refuse columns that can't tell groups apart: Polars does not group Python objects."""
+    for name in names:
+        if schema[name].is_object():
+            raise DataError(
+                f"{table}.{name} has type {schema[name]}, which can't tell rows apart: cast it first"
+            )
+
+
 def renamed(frame: pl.LazyFrame, names: Mapping[str, str]) -> pl.LazyFrame:
     """Take the columns that there are of `names`, which maps their names to ours."""
     have = frame.collect_schema().names()
@@ -102,7 +111,7 @@ def named_back(result: pl.LazyFrame, argument: str = "by") -> pl.LazyFrame:
 def long(per_query: FrameT, measures: Sequence[str], index: Sequence[str], value: str) -> FrameT:
     """Give a row for each of the measures, whatever they are called: the index, `measure` and its value."""
     prefix = "measure: "
-    apart = [pl.col(name).cast(pl.Float64).alias(f"{prefix}{name}") for name in measures]
+    apart = [column(name).cast(pl.Float64).alias(f"{prefix}{name}") for name in measures]
     rows = per_query.select(*index, *apart).unpivot(index=index, variable_name="measure", value_name=value)
     return rows.with_columns(pl.col("measure").str.strip_prefix(prefix))
 

@@ -907,7 +907,9 @@ class TestKeys:
 
     def test_a_forgotten_key_is_refused(self, connection):
         long = self.long()
-        message = r"item 'v' of query 'q\d' is twice in '[ab]'; name the columns .* keys=\['day'\].*duplicates=\"first"
+        message = (
+            r"item 'v' of query 'q\d' is twice in '[ab]'; name the columns .* keys=\['day'\].*duplicates="
+        )
         qrels = pl.DataFrame({"query": ["q1"], "item": ["x"]})
         for function in (
             fuse,
