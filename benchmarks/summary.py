@@ -1,4 +1,4 @@
-"""Put figures of ``speed.py --json`` into the README: ``python benchmarks/summary.py FIGURES [FIGURES ...]``.
+"""Write figures of ``speed.py --json`` into docs/speed.md: ``python benchmarks/summary.py FIGURES [...]``.
 
 Of several files the later ones add to the earlier.
 """
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-README = Path(__file__).parent.parent / "README.md"
+PAGE = Path(__file__).parent.parent / "docs" / "speed.md"
 TABLES = [
     f"{share}, {ids} ids, {order}"
     for share in ("sparse", "dense")
@@ -75,12 +75,12 @@ def works(figures: Figures) -> str:
 def main() -> None:
     files: list[dict[str, Any]] = [json.loads(Path(name).read_bytes()) for name in sys.argv[1:]]
     figures = {(row["work"], row["against"]): row for file in files for row in file["rows"]}
-    text = README.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
     for name, table in (("tables", judged_tables(figures)), ("works", works(figures))):
         start, end = f"<!-- speed: {name} -->\n", f"<!-- /speed: {name} -->"
         before, _, rest = text.partition(start)
         text = f"{before}{start}{table}\n{end}{rest.partition(end)[2]}"
-    README.write_text(text, encoding="utf-8")
+    PAGE.write_text(text, encoding="utf-8")
     latency = figures.get(("evaluate on 10 rows (seconds, not a ratio)", "nothing"))
     print({file["machine"] for file in files}, "ten rows:", latency and latency["seconds"])
 

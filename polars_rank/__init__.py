@@ -1,10 +1,11 @@
 """Evaluate rankings where the data lives: measures as Polars expressions and DuckDB SQL macros."""
 
+import polars_rank.at_start  # noqa: F401 - first: Ctrl-C during the imports below
 from polars_rank.catalogue import MEASURES, to_sql
 from polars_rank.checking import check
 from polars_rank.comparison import adjust, compare
 from polars_rank.differences import diff, gains
-from polars_rank.errors import DataError, DataWarning
+from polars_rank.errors import DataError, DataWarning, NoMatchWarning
 from polars_rank.evaluation import evaluate, summarize
 from polars_rank.example_data import example
 from polars_rank.formats import read_qrels, read_run, write_run
@@ -65,6 +66,7 @@ __all__ = [
     "MEASURES",
     "DataError",
     "DataWarning",
+    "NoMatchWarning",
     "adjust",
     "alpha_dcg",
     "alpha_ndcg",

@@ -35,7 +35,7 @@ def with_attributes(
                 )
         return both["judged"].join(table, on=query, how="left")
     names = list(given)
-    require_columns(run_rows.collect_schema().names(), names, "run")
+    require_columns(run_rows.collect_schema(), names, "run")
     judged = judged.drop(names)
     for level in dict.fromkeys([tuple(ranking), (query,)]):
         known = [pl.col(name).drop_nulls() for name in names]

@@ -12,12 +12,13 @@ import polars as pl
 
 from polars_rank.conventions import convention_of
 from polars_rank.errors import nearest
-from polars_rank.option_checks import check_option
-from polars_rank.trec_eval_measures import ENTRIES
+from polars_rank.option_checks import check_option, takes_columns
+from polars_rank.trec_eval_measures import ENTRIES, NICKNAMES, wanted_measures
 
 Aggregate = Literal["mean", "sum", "geometric"]
 IntoColumn = str | pl.Expr
 Options = Mapping[str, Any]
+Terms = Callable[[pl.Expr, pl.Expr, Options], pl.Expr]
 P = ParamSpec("P")
 
 
@@ -33,10 +34,14 @@ class Measure:
     higher_is_better : direction.
     empty : the value for a query without a row.
     aggregate : how values of queries make one of the whole.
+    needs_judgements : whether `evaluate` gives null for a ranking without a single judged row.
     source : DOI, or author and year.
     names : program to its names for the measure, each with the options that the name implies, and with
         ``aggregate`` where the program sums up otherwise; a name that ends in ``_k`` is followed by a
-        cutoff, one that ends in ``_x`` by another number.
+        cutoff, one that ends in ``_x`` by another number; one that ends in ``@k`` needs a cutoff.
+    terms : for a measure that is a sum over items, the term of each item, up to a factor that all items of
+        a ranking share. It takes rank and grade as Float64, in order of rank and with the higher grade first
+        among equal ranks, and all options of the measure; null is 0.
     """
 
     name: str
@@ -45,8 +50,10 @@ class Measure:
     higher_is_better: bool
     empty: float | None
     aggregate: Aggregate
+    needs_judgements: bool
     source: str
     names: Mapping[str, Mapping[str, Options]]
+    terms: Terms | None = field(repr=False)
     parameters: Mapping[str, inspect.Parameter] = field(repr=False)
 
     @property
@@ -71,23 +78,28 @@ def measure(
     higher_is_better: bool = True,
     empty: float | None = 0.0,
     aggregate: Aggregate = "mean",
+    needs_judgements: bool = True,
+    terms: Terms | None = None,
 ) -> Callable[[Callable[P, pl.Expr]], Callable[P, pl.Expr]]:
-    """Record a measure in the catalogue and return its function unchanged."""
+    """Record a measure in the catalogue, and let its function refuse what is no column."""
 
     def record(function: Callable[P, pl.Expr]) -> Callable[P, pl.Expr]:
+        checked = takes_columns(function)
         MEASURES[function.__name__] = Measure(
             name=function.__name__,
-            function=function,
+            function=checked,
             bounds=bounds,
             higher_is_better=higher_is_better,
             empty=empty,
             aggregate=aggregate,
+            needs_judgements=needs_judgements,
             source=source,
             names=names,
+            terms=terms,
             parameters=inspect.signature(function).parameters,
         )
         _names.cache_clear()
-        return function
+        return checked
 
     return record
 
@@ -169,7 +181,7 @@ def parse(text: str, *, convention: str | None = None) -> Call:
     name, suffix = _known_name(match["name"], text)
     rules = convention_of(convention, programs())
     name = rules.names.get(name, name)
-    measure, implied = _meaning(name, text, rules.program)
+    measure, implied = _meaning(name, text, rules.program, cut=match["k"] is not None)
     written = _read_options(match["options"] or "", text)
     if "max_relevance" in measure.options:
         _drop_scale(name, written, text)
@@ -184,8 +196,10 @@ def parse(text: str, *, convention: str | None = None) -> Call:
     if match["level"]:
         given.append(("min_relevance", int(match["level"])))
     ours = [_our_option(name, option, value) for option, value in given]
-    _refuse_twice([option for option, _ in ours], text)
+    _refuse_twice(ours, text)
     options = {**implied, **dict(ours)}
+    if rules.program == "trec_eval" and "k" not in options:
+        _refuse_all_cutoffs(match["name"], text, convention)
     judged_only = options.pop("judged_only", False)
     if not isinstance(judged_only, bool):
         raise ValueError(f"measure {text!r}: judged_only must be True or False, got {judged_only!r}")
@@ -275,6 +289,30 @@ def programs() -> set[str]:
     return {program for measure in MEASURES.values() for program in measure.names}
 
 
+def expand(text: str, *, convention: str | None = None) -> list[str]:
+    """Name the measures that trec_eval means by one name: by ``P_5,10``, ``ndcg_cut.5,10`` or ``official``.
+
+    Any other text is given back alone.
+    """
+    known = _names()
+    if text.lower() in NICKNAMES:
+        wanted = wanted_measures([text.lower()], 9 if convention == "trec_eval-9" else 10)
+        names = [name for each in wanted for name in each.names]
+        return [name for name in names if _is_known(name)]
+    several = re.fullmatch(r"(.+?)[._](\d*\.?\d+(?:,\d*\.?\d+)+)", text.strip())
+    if several and {f"{several[1].lower()}_k", f"{several[1].lower()}_x"} & known.keys():
+        return [f"{several[1]}_{number}" for number in several[2].split(",")]
+    return [text]
+
+
+def _is_known(name: str) -> bool:
+    try:
+        parse(name, convention="trec_eval")
+    except ValueError:
+        return False
+    return True
+
+
 def drop_in_alone() -> list[str]:
     """Name the measures of trec_eval that ``polars-rank trec-eval`` alone has."""
     known = _names()
@@ -300,6 +338,9 @@ def _known_name(name: str, text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _why_unknown(name: str, text: str, known: Collection[str]) -> str:
+    several = expand(name)
+    if several != [name]:
+        return f"measure {text!r} means several, {', '.join(several)}: name one of them"
     for ending, example in (("_k", "10"), ("_x", "0.5")):
         stem = name[:-2] if name.lower().endswith(ending) else name
         if f"{stem.lower()}{ending}" in known:
@@ -314,8 +355,8 @@ def _why_unknown(name: str, text: str, known: Collection[str]) -> str:
     return f"unknown measure {text!r}{nearest(name, [*MEASURES, *spelled])}; polars-rank list shows them all"
 
 
-def _meaning(name: str, text: str, program: str) -> tuple[Measure, Options]:
-    meanings = _names()[name]
+def _meaning(name: str, text: str, program: str, *, cut: bool) -> tuple[Measure, Options]:
+    meanings = [*_names()[name], *(_names().get(f"{name}@k", []) if cut else [])]
     chosen = [meaning for meaning in meanings if meaning[0] == program] or meanings
     _, measure, implied = chosen[0]
     if any(other is not measure or options != implied for _, other, options in chosen):
@@ -331,14 +372,28 @@ def _read_options(options: str, text: str) -> dict[str, Any]:
         call = None
     if not isinstance(call, ast.Call) or call.args or any(word.arg is None for word in call.keywords):
         raise ValueError(f"measure {text!r}: options are written name=value, separated by commas")
-    _refuse_twice([str(word.arg) for word in call.keywords], text)
-    return {str(word.arg): _read_value(ast.unparse(word.value), text) for word in call.keywords}
+    read = [(str(word.arg), _read_value(ast.unparse(word.value), text)) for word in call.keywords]
+    _refuse_twice(read, text)
+    return dict(read)
 
 
-def _refuse_twice(options: Sequence[str], text: str) -> None:
-    for option in options:
-        if options.count(option) > 1:
-            raise ValueError(f"measure {text!r} gives {option} twice; once will do")
+def _refuse_twice(options: Sequence[tuple[str, Any]], text: str) -> None:
+    for option, _ in options:
+        values = [repr(value) for name, value in options if name == option]
+        if len(values) > 1:
+            raise ValueError(
+                f"measure {text!r} gives {option} twice, as {' and '.join(values)}; give it once"
+            )
+
+
+def _refuse_all_cutoffs(name: str, text: str, convention: str | None) -> None:
+    """Refuse what trec_eval prints for many cutoffs, such as a bare ``P``."""
+    known, lower = _names(), name.lower()
+    if f"{lower}_k" in known and not any(program == "trec_eval" for program, *_ in known[lower]):
+        raise ValueError(
+            f"measure {text!r} needs a number under convention={convention!r}, where it means several "
+            f"cutoffs: {name}_10, or {name}_5,10; {name}(k=None) is the whole list"
+        )
 
 
 def _read_value(value: str, text: str) -> Any:

@@ -16,7 +16,16 @@ from polars_rank.intervals import SummaryInterval
 from polars_rank.measures.rows import number, relevant, returned
 from polars_rank.pairing import Missing, as_list, measure_columns
 from polars_rank.report import higher_is_better
-from polars_rank.tables import Frame, as_lazy, columns_apart, like, named_apart, named_back, set_apart
+from polars_rank.tables import (
+    Frame,
+    as_lazy,
+    columns_apart,
+    like,
+    named_apart,
+    named_back,
+    set_apart,
+    with_system,
+)
 
 if TYPE_CHECKING:
     import altair as alt
@@ -80,7 +89,7 @@ def precision_recall(
     [1.0, 1.0, 1.0, 1.0, 0.67, 0.67, 0.67, 0.0, 0.0, 0.0, 0.0]
     """
     rows = as_lazy(judged, "judged")
-    require_columns(rows.collect_schema().names(), [*keys, query, rank, relevance], "judged")
+    require_columns(rows.collect_schema(), [*keys, query, rank, relevance], "judged")
     apart = named_apart([*keys, query], "keys")
     ranking = list(apart.values())
     systems = ranking[:-1]
@@ -116,7 +125,7 @@ def curves_by_ranking(rows: pl.LazyFrame, ranking: Sequence[str], min_relevance:
         for tenths, name in enumerate(RECALL_LEVELS)
     ]
     rankings = rows.select(ranking).unique()
-    found = rankings.join(found.group_by(ranking).agg(best), on=ranking, how="left")
+    found = rankings.join(found.group_by(ranking).agg(best), on=ranking, how="left", nulls_equal=True)
     return found.with_columns(pl.col(RECALL_LEVELS).fill_null(0.0))
 
 
@@ -125,10 +134,11 @@ def by_cutoff(
     measure: str = "nDCG",
     cutoffs: Sequence[int] = CUTOFFS,
     *,
-    by: str | Sequence[str] = "system",
+    by: str | Sequence[str] | None = None,
     query: str = "query",
     rank: str = "rank",
     relevance: str = "relevance",
+    system: str | None = "system",
 ) -> FrameT:
     """Score a measure at several cutoffs, and average over queries.
 
@@ -141,9 +151,11 @@ def by_cutoff(
     cutoffs
         Whole numbers from 1.
     by
-        Columns to slice by, as in `summarize`.
+        Columns to slice by, beside the system, as in `summarize`.
     query, rank, relevance
         Names of the columns.
+    system
+        The column of the systems, which are kept apart; None pools them.
 
     Returns
     -------
@@ -167,10 +179,11 @@ def by_cutoff(
     call = parse(measure)
     if "k" not in call.measure.options or call.options.get("k") is not None:
         raise ValueError(f"measure must take a cutoff and have none yet, got {measure!r}")
-    rows, slices = set_apart(as_lazy(judged, "judged"), as_list(by), "judged")
+    rows = as_lazy(judged, "judged")
+    rows, slices = set_apart(rows, with_system(as_list(by), system, rows.collect_schema().names()), "judged")
     names = {f"{measure}@{k}": int(k) for k in cutoffs}
     per_query = evaluate(rows, list(names), by=slices, query=query, rank=rank, relevance=relevance)
-    means = summarize(per_query, by=slices, measures=list(names)).select(
+    means = summarize(per_query, by=slices, measures=list(names), system=None).select(
         *slices, pl.col("measure").replace_strict(names, return_dtype=pl.Int64).alias("k"), "value"
     )
     return like(judged, named_back(means.sort(*slices, "k")))
@@ -289,7 +302,7 @@ def slices_chart(
     compared = compare(rows, baseline, by=slices, measures=measure, missing=missing).collect()
     parts = [pl.col(name).cast(pl.String).fill_null("none") for name in slices]
     table = compared.pipe(_text, "system").with_columns(
-        slice=pl.format("{} ({} queries)", pl.concat_str(parts, separator=", "), "n")
+        slice=pl.concat_str(pl.concat_str(parts, separator=", "), pl.lit(" ("), "n", pl.lit(" queries)"))
     )
     up, down = _colours(measure)
     base = alt.Chart(width=190, height=alt.Step(22)).encode(

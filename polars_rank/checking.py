@@ -5,10 +5,10 @@ from typing import NamedTuple, TypeVar
 
 import polars as pl
 
-from polars_rank.errors import DataError, require_columns
-from polars_rank.ranking import ordinal, score_key
+from polars_rank.errors import DataError, refuse_patterns, require_columns
+from polars_rank.ranking import distinct_places, ordinal, score_key
 from polars_rank.refusals import require_number
-from polars_rank.tables import Frame, as_lazy, id_kind, like
+from polars_rank.tables import Frame, as_lazy, id_kind, like, require_different
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
@@ -29,8 +29,8 @@ class Limits(NamedTuple):
     max_relevance: float
 
 
-_QUERY = pl.format("query {}", pl.col("query").fill_null("null"))
-_ROW = pl.format("query {}, item {}", pl.col("query").fill_null("null"), pl.col("item").fill_null("null"))
+_QUERY = pl.concat_str(pl.lit("query "), pl.col("query").fill_null("null"))
+_ROW = pl.concat_str(_QUERY, pl.lit(", item "), pl.col("item").fill_null("null"))
 
 
 def check(
@@ -103,9 +103,12 @@ def check(
     ('tie across k', 1, ['query q'])
     ('unjudged within k', 1, ['query q, item b'])
     """
-    if isinstance(k, bool) or k < 1 or k % 1:
+    if not isinstance(k, int | float) or isinstance(k, bool) or k < 1 or k % 1:
         raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
     names = {"query": query, "item": item, "score": score, "rank": rank, "relevance": relevance}
+    require_different(names)
+    for argument, given in {**{part: [name] for part, name in names.items()}, "keys": keys or []}.items():
+        refuse_patterns(argument, given)
     limits = Limits(k, min_relevance, max_relevance)
     if qrels is None:
         findings = _of_judged(as_lazy(table, "table"), names, keys, limits, descending=descending)
@@ -151,6 +154,7 @@ def _of_run(
         placed = rows
         key = score_key(pl.col("score"), descending=descending, score_dtype="float64")
         yield Finding("score null or NaN", rows.filter(key.is_null()), _ROW)
+        yield Finding("score infinite", rows.filter(key.is_infinite()), _ROW)
     if "rank" in have:
         yield Finding("rank null or NaN", rows.filter(pl.col("rank").is_null()), _ROW)
         yield from _rank_findings(rows, _ROW)
@@ -162,7 +166,10 @@ def _of_run(
     judged = grades.filter(pl.col("relevance").is_not_null())
     yield Finding("unjudged within k", top.join(judged, on=["query", "item"], how="anti"), _ROW)
     yield Finding("grade null or NaN", grades.filter(pl.col("relevance").is_null()), _ROW)
+    yield Finding("query without a grade", _ungraded(grades, "query"), _QUERY)
     yield from _grade_findings(grades, limits, _ROW)
+    if "score" not in have:
+        yield Finding("rank moved to a place of its own", _moved(rows), _ROW)
 
 
 def _of_judged(
@@ -187,11 +194,13 @@ def _of_judged(
     key = score_key(pl.col("score"), descending=descending, score_dtype="float64")
     if "score" in have:
         yield Finding("score null or NaN", returned.filter(key.is_null()), example)
+        yield Finding("score infinite", returned.filter(key.is_infinite()), example)
     yield from _rank_findings(rows, example)
     if "score" in have:
         yield Finding("rank against score", _disagreeing(returned, key), example)
     yield Finding("tie across k", _tied_across(returned, -rank, limits.k), _QUERY)
     yield Finding("unjudged within k", returned.filter(rank <= limits.k, grade.is_null()), example)
+    yield Finding("ranking without a grade", _ungraded(rows, "ranking"), _QUERY)
     yield from _grade_findings(rows, limits, example)
     missed = rows.filter(grade.is_not_null() & (rank >= 1).fill_null(False).not_()).select(
         pl.len().alias("missed")
@@ -211,7 +220,7 @@ def _rows(
     schema = frame.collect_schema()
     keys = list(keys) if keys is not None else ["system"] if "system" in schema else []
     ids = ["query"] if table == "table" and names["item"] not in schema else ["query", "item"]
-    require_columns(schema.names(), [names[name] for name in ids] + keys, table)
+    require_columns(schema, [names[name] for name in ids] + keys, table)
     numbers = {}
     for name in ("score", "rank", "relevance"):
         dtype = schema.get(names[name])
@@ -285,13 +294,29 @@ def _rank_findings(rows: pl.LazyFrame, example: pl.Expr) -> Iterator[Finding]:
     yield Finding("ranks with a gap", gapped, _QUERY)
 
 
+def _moved(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Rows whose place is not their given rank, since that is tied or fractional."""
+    rank, order = pl.col("rank"), ordinal(-pl.col("rank"), pl.col("id"), "item-descending")
+    placed = rows.filter(rank >= 1, rank.is_finite())
+    placed = placed.with_columns(order=order.over("ranking").cast(pl.Int64))
+    place = distinct_places(rank, pl.col("order")).over("ranking", order_by="order")
+    return placed.filter(place != rank)
+
+
 def _grade_findings(rows: pl.LazyFrame, limits: Limits, example: pl.Expr) -> Iterator[Finding]:
     grade = pl.col("relevance")
     best = rows.group_by("query").agg(grade.max())
     yield Finding(
         "no grade reaches min_relevance", best.filter((grade < limits.min_relevance).fill_null(True)), _QUERY
     )
+    yield Finding("grade infinite", rows.filter(grade.is_infinite()), example)
     yield Finding("grade above max_relevance", rows.filter(grade > limits.max_relevance), example)
+
+
+def _ungraded(rows: pl.LazyFrame, within: str) -> pl.LazyFrame:
+    """Queries or rankings all of whose grades are null: nothing can be measured there."""
+    counted = rows.group_by(list(dict.fromkeys([within, "query"]))).agg(pl.col("relevance").count())
+    return counted.filter(pl.col("relevance") == 0)
 
 
 def _places(key: pl.Expr) -> list[pl.Expr]:

@@ -1,23 +1,24 @@
 """The command ``polars-rank``: files in, tables and runs out."""
 
-import os
+import io
 import sys
-import tempfile
+import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from typing import Annotated, Any, Literal, get_args
 
 import polars as pl
 from cyclopts import App, CycloptsError, Parameter
 
 import polars_rank as rank
-from polars_rank.board_formats import Format as BoardFormat
+from polars_rank.at_start import interrupts_end_quietly, interrupts_raise
 from polars_rank.catalogue import parse, programs
 from polars_rank.conventions import convention_of
 from polars_rank.format_telling import Format
+from polars_rank.formats import writable_run, write_rows
 from polars_rank.notes import (
     WATCHED,
+    graded,
     number_notes,
     query_notes,
     run_facts,
@@ -43,12 +44,24 @@ from polars_rank.shell_arguments import (
     weights_of,
 )
 from polars_rank.shell_input import example_tables, measures_named, read_tables
-from polars_rank.shell_output import print_bytes, progress, put, say, warnings_as_notes, write
+from polars_rank.shell_output import (
+    close_streams,
+    keep_inputs,
+    open_streams,
+    output_format,
+    print_bytes,
+    progress,
+    put,
+    say,
+    warnings_as_notes,
+    write,
+)
 from polars_rank.sql import init_text
 from polars_rank.tables import refuse_names
 from polars_rank.trec_eval import USAGE as TREC_EVAL_USAGE
 from polars_rank.trec_eval import main as as_trec_eval
 
+CompareFormat = Literal["terminal", "markdown", "latex", "html", "csv", "json"]
 DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
 
 app = App(
@@ -102,8 +115,10 @@ def evaluate(
     format
         How to print: table (default) and markdown are rounded, csv and json hold every digit.
     output
-        File to write, instead of printing; .csv, .json and .md tell the format.
+        File to write, instead of printing; .csv, .json, .md and .txt tell the format.
     """
+    keep_inputs([output], [qrels, *runs])
+    shown = output_format(format, output, get_args(TextFormat))
     names = measures_named(measure or DEFAULT_MEASURES, convention)
     grades, files = example_tables(qrels) if example else read_tables(qrels, runs, reading)
     slices = list(dict.fromkeys(by or []))
@@ -117,20 +132,20 @@ def evaluate(
     for file in files:
         with _naming(file.path, among=len(files)), progress(file.path):
             run: Any = loaded(file.rows)
-            facts.append(run_facts(run, grades))
-            said += strangers(facts[-1], run, grades)
+            facts.append(run_facts(run, grades, options))
+            said += strangers(facts[-1], run, grades, allow_no_match=judging.allow_no_match)
             parts.append(rank.evaluate(run, wanted, qrels=grades, **options).lazy().collect())
     groups = list(dict.fromkeys(["system", *slices]))
     ranking = list(dict.fromkeys(["query", *options["keys"], *slices]))
     scores = pl.concat(parts, how="vertical_relaxed").sort("query", *options["keys"])
-    known, judged = pl.concat(facts).sort("system"), grades["query"].n_unique()
+    known, judged = pl.concat(facts).sort("system"), graded(grades).collect()["query"].n_unique()
     queries = judging.queries or convention_of(convention, programs()).judging.get("queries", "qrels")
     said += query_notes(known, judged, queries) + number_notes(known) + unjudged_note(scores)
     scores = scores.select(*ranking, *names)
     summary = rank.summarize(scores, by=groups, measures=names, convention=convention)
     say(said + valueless_note(summary))
     table = scores if per_query else _wide(summary, groups, names)
-    put(_whole_counts(table, names, convention), format, output)
+    put(_whole_counts(table, names, convention), shown, output)
 
 
 @app.command(usage="Usage: polars-rank fuse RUN RUN... [OPTIONS]")
@@ -188,6 +203,7 @@ def fuse(
     comments
         Pass over lines that begin with #.
     """
+    keep_inputs([output], runs)
     systems = {
         system: file.rows.filter(pl.col("system").eq_missing(pl.lit(system)))
         for file in read_runs(runs, columns=columns_of(columns), comments=comments)
@@ -195,7 +211,7 @@ def fuse(
     }
     if len(systems) < 2:
         raise ValueError(f"fuse takes two runs or more, got {len(systems)}")
-    with warnings_as_notes(), tempfile.TemporaryDirectory() as folder:
+    with warnings_as_notes():
         fused = rank.fuse(
             systems,
             method,
@@ -208,10 +224,13 @@ def fuse(
             rank_base=rank_base,
             duplicates=duplicates,
         )
-        written = Path(folder, "run") if output is None else output
-        rank.write_run(fused, written, format=format, system=method)
-        if output is None:
-            print_bytes(Path(written).read_bytes())
+        # A lazy run is fused, and warned of, as it is written.
+        if output is not None:
+            rank.write_run(fused, output, format=format, system=method)
+            return
+        written, chosen = io.BytesIO(), format or "trec"
+        write_rows(writable_run(fused, chosen, method), written, chosen)
+        print_bytes(written.getvalue())
 
 
 @app.command(usage="Usage: polars-rank check QRELS RUN... [OPTIONS]")
@@ -249,8 +268,10 @@ def check(
     format
         How to print: table (default), csv, json or markdown.
     output
-        File to write, instead of printing; .csv, .json and .md tell the format.
+        File to write, instead of printing; .csv, .json, .md and .txt tell the format.
     """
+    keep_inputs([output], [qrels, *runs])
+    shown = output_format(format, output, get_args(TextFormat))
     grades, files = read_tables(qrels, runs, reading, same_ids=False)
     found = pl.concat(
         rank.check(
@@ -268,7 +289,7 @@ def check(
     )
     if found.is_empty():
         say(["nothing was found"])
-    put(found, format, output)
+    put(found, shown, output)
 
 
 @app.command(name="compare", usage="Usage: polars-rank compare QRELS RUN RUN... [OPTIONS]")
@@ -283,7 +304,7 @@ def compare_runs(
     query_texts: str | None = None,
     item_texts: str | None = None,
     example: Switch = False,
-    format: BoardFormat = "terminal",  # noqa: A002 - as in the other commands
+    format: CompareFormat | None = None,  # noqa: A002 - as in the other commands
     output: Output = None,
     judging: Judging = JUDGING,
     reading: Reading = READING,
@@ -316,14 +337,17 @@ def compare_runs(
     example
         Take the bundled collection; no files are needed. --by kind and --by length slice it.
     format
-        How to print the table.
+        How to print: terminal (default), markdown, latex and html are rounded; csv and json hold every digit,
+        a row a measure and system, with --by for each slice alone.
     output
-        File to write the table, instead of printing.
+        File to write the table, instead of printing; .csv, .json, .md, .tex and .html tell the format.
     """
     from polars_rank.compared_files import judged_files, read_descriptions  # noqa: PLC0415 - for this one alone
     from polars_rank.page import page  # noqa: PLC0415
-    from polars_rank.report import leaderboard  # noqa: PLC0415
+    from polars_rank.report import leaderboard, standings  # noqa: PLC0415
 
+    keep_inputs([output, html], [qrels, *runs, query_texts, item_texts])
+    shown = output_format(format, output, get_args(CompareFormat))
     names = measures_named(measure or ("nDCG@10", "AP", "RR"), None)
     grades, files = example_tables(qrels) if example else read_tables(qrels, runs, reading)
     if judging.keys:
@@ -338,16 +362,23 @@ def compare_runs(
     if example:
         texts, items = rank.example().queries, rank.example().items
     slices = list(dict.fromkeys(by or []))
-    judged, said = judged_files(files, grades, slices, texts, judging.options())
+    judged, said = judged_files(
+        files, grades, slices, texts, judging.options(), allow_no_match=judging.allow_no_match
+    )
     say(said)
     per_query = rank.evaluate(judged, names, by=slices)
     missing: Missing = "drop" if judging.queries in ("both", "run") else "error"
-    tables = [
-        leaderboard(per_query, baseline, by=part, measures=names, format=format, missing=missing)
-        for part in ([[], slices] if slices else [[]])
-    ]
     if html is not None:
         write(page(judged, names, baseline, by=slices, queries=texts, items=items, missing=missing), html)
+    if shown in ("csv", "json"):
+        put(standings(per_query, baseline, by=slices, measures=names, missing=missing), shown, output)
+        return
+    # A file is plain, whatever standard output is.
+    with nullcontext() if output is None else redirect_stdout(io.StringIO()):
+        tables = [
+            leaderboard(per_query, baseline, by=part, measures=names, format=shown, missing=missing)
+            for part in ([[], slices] if slices else [[]])
+        ]
     write("\n\n".join(tables) + "\n", output)
 
 
@@ -364,7 +395,7 @@ def list_measures(
     format
         How to print: table (default), csv, json or markdown.
     output
-        File to write, instead of printing; .csv, .json and .md tell the format.
+        File to write, instead of printing; .csv, .json, .md and .txt tell the format.
     """
     rows = [
         {
@@ -379,7 +410,7 @@ def list_measures(
         }
         for measure in rank.MEASURES.values()
     ]
-    put(pl.DataFrame(rows), format, output)
+    put(pl.DataFrame(rows), output_format(format, output, get_args(TextFormat)), output)
 
 
 @app.command
@@ -457,21 +488,28 @@ def _fail(error: Exception) -> int:
     else:
         message = in_shell(message)
     # What Polars adds below is the plan that the message came from.
-    print(f"polars-rank: {message.strip().splitlines()[0]}", file=sys.stderr)
+    say([message.strip().splitlines()[0]], kind="")
     return 2 if wrong_use else 1
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command, and exit: 0; 2 for wrong use; 1 for bad data."""
-    given, code = sys.argv[1:] if arguments is None else arguments, 0
+    code = 0
+    # The commands say so themselves, by the name of the file.
+    warnings.simplefilter("ignore", rank.NoMatchWarning)
     try:
+        interrupts_raise()
+        open_streams()
+        given = sys.argv[1:] if arguments is None else arguments
         app(given, exit_on_error=False, print_error=False, result_action="return_none")
-        sys.stdout.flush()
+        print_bytes(b"")
     except BrokenPipeError:
-        # Nobody reads on, as in `| head`; what Python flushes at its end must find an open file.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Nobody reads on, as in `| head`.
+        pass
     except KeyboardInterrupt:
         code = 130
     except _TOLD as error:
         code = _fail(error)
+    interrupts_end_quietly()
+    close_streams()
     sys.exit(code)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import polars as pl
+import polars.selectors as cs
 
 from polars_rank.errors import DataError, require_columns
 
@@ -69,4 +70,5 @@ def in_order(frame: pl.LazyFrame, kind: Kind) -> pl.LazyFrame:
     """Put our columns first; the others follow as they were."""
     names = frame.collect_schema().names()
     first = [role for role in ROLES[kind] if role in names]
-    return frame.select(first + [name for name in names if name not in first])
+    # By name, since a file may call a column ^a.*$.
+    return frame.select(cs.by_name(*first, *(name for name in names if name not in first)))

@@ -8,7 +8,7 @@ import polars as pl
 
 from polars_rank.errors import DataError
 from polars_rank.judging import judge
-from polars_rank.notes import query_notes, run_facts, strangers
+from polars_rank.notes import graded, number_notes, query_notes, run_facts, strangers
 from polars_rank.run_files import RunFile, loaded
 
 _IDS = {
@@ -23,6 +23,8 @@ def judged_files(
     by: Sequence[str],
     described: pl.DataFrame | None,
     options: Mapping[str, Any],
+    *,
+    allow_no_match: bool = False,
 ) -> tuple[pl.DataFrame, list[str]]:
     """Judge each run, and give all as one table with what a reader should know of them.
 
@@ -44,16 +46,15 @@ def judged_files(
                     f"{file.path} has no column {name!r} to slice by, nor has a file of --query-texts; "
                     f"its columns are {columns}"
                 )
-        facts.append(run_facts(run, grades))
-        said += strangers(facts[-1], run, grades)
+        facts.append(run_facts(run, grades, options))
+        said += strangers(facts[-1], run, grades, allow_no_match=allow_no_match)
         judged = judge(run, grades, **{**options, "attributes": of_run}).lazy()
         if about is not None:
             # The same column of a run is null where an item was missed.
             judged = judged.drop(about.columns[1:], strict=False).join(about.lazy(), on="query", how="left")
         parts.append(judged.select("query", "system", "item", "rank", "relevance", *by).collect())
-    said += query_notes(
-        pl.concat(facts).sort("system"), grades["query"].n_unique(), options.get("queries", "qrels")
-    )
+    known, asked = pl.concat(facts).sort("system"), graded(grades).collect()["query"].n_unique()
+    said += query_notes(known, asked, options.get("queries", "qrels")) + number_notes(known)
     table = pl.concat(parts, how="vertical_relaxed")
     systems = table["system"].unique().to_list()
     if len(systems) < 2:
@@ -67,18 +68,18 @@ def read_descriptions(path: str, key: str, grades: pl.DataFrame) -> pl.DataFrame
     The format is told by the name: .parquet, .jsonl or .ndjson, .tsv, else CSV with a header. A title stands
     before its text.
     """
-    suffix = Path(path).suffix.lower()
-    if suffix == ".parquet":
-        table = pl.read_parquet(path)
-    elif suffix in (".jsonl", ".ndjson"):
-        table = pl.read_ndjson(path, infer_schema_length=None)
-    else:
-        table = pl.read_csv(path, separator="\t" if suffix == ".tsv" else ",", infer_schema=False)
+    table = _described(path)
     found = [name for name in _IDS[key] if name in table.columns]
     if not found:
         names = ", ".join(_IDS[key])
         raise DataError(f"{path} has no column for the {key} ({names}); its columns are {table.columns}")
-    table = table.rename({found[0]: key}).with_columns(pl.col(key).cast(grades.schema[key]))
+    table = table.rename({found[0]: key})
+    try:
+        table = table.with_columns(pl.col(key).cast(grades.schema[key]))
+    except pl.exceptions.PolarsError as error:
+        raise DataError(
+            f"{path}: {key} ids must be {grades.schema[key]}, as in the qrels: {error}"
+        ) from error
     repeated = table.filter(pl.col(key).is_duplicated())
     if len(repeated):
         raise DataError(f"{path} has two rows of {key} {repeated[key][0]!r}; it takes one")
@@ -88,3 +89,20 @@ def read_descriptions(path: str, key: str, grades: pl.DataFrame) -> pl.DataFrame
             text=pl.concat_str(words, separator=" ", ignore_nulls=True).str.strip_chars()
         )
     return table
+
+
+def _described(path: str) -> pl.DataFrame:
+    # Opened first, since the error of a file that is not there then names it.
+    with open(path, "rb") as file:
+        content = file.read()
+    suffix = Path(path).suffix.lower()
+    try:
+        if suffix == ".parquet":
+            return pl.read_parquet(content)
+        if suffix in (".jsonl", ".ndjson"):
+            return pl.read_ndjson(content, infer_schema_length=None)
+        return pl.read_csv(content, separator="\t" if suffix == ".tsv" else ",", infer_schema=False)
+    except pl.exceptions.PolarsError as error:
+        words = {".parquet": "Parquet", ".jsonl": "JSON lines", ".ndjson": "JSON lines", ".tsv": "tsv"}
+        told = str(error).splitlines()[0]
+        raise DataError(f"{path} can't be read as {words.get(suffix, 'CSV')}: {told}") from error

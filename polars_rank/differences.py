@@ -1,18 +1,19 @@
 """Where a difference between two systems comes from: which queries, and in them which items."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import polars as pl
 
-from polars_rank.catalogue import Call, parse
+from polars_rank.catalogue import MEASURES, Call, parse
 from polars_rank.errors import DataError, nearest, require_columns
-from polars_rank.measures.rows import count_relevant, judged, number, ratio, relevant, returned
+from polars_rank.measures.rows import number, ratio
 from polars_rank.pairing import as_list
 from polars_rank.refusals import no_nulls, require_number
 from polars_rank.tables import (
     Frame,
     as_lazy,
+    column,
     columns_apart,
     like,
     named_apart,
@@ -23,8 +24,6 @@ from polars_rank.tables import (
 )
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
-
-_Term = Callable[[pl.Expr, pl.Expr, Mapping[str, Any], list[str], str], pl.Expr]
 
 
 def diff(
@@ -94,10 +93,12 @@ def diff(
     refuse_names("keys", names, [query, item])
     apart: dict[str, str] = named_apart([query, *names, item], "keys")
     place: list[str] = list(apart.values())
+    given = call.options.get("num_relevant")
+    totals: list[str] = [given] if isinstance(given, str) and given not in {"rank", "relevance"} else []
     tables = {"judged_a": as_lazy(judged_a, "judged_a"), "judged_b": as_lazy(judged_b, "judged_b")}
     for table, rows in tables.items():
         schema = rows.collect_schema()
-        require_columns(schema.names(), [*apart, rank, relevance], table)
+        require_columns(schema, [*apart, rank, relevance, *totals], table)
         for name in (rank, relevance):
             require_number(schema[name], f"{table}.{name}")
     part = contribution(call, place[:-1], text=measure, item=place[-1])
@@ -107,6 +108,7 @@ def diff(
             *columns_apart(apart),
             pl.col(rank).alias("rank"),
             number(relevance).fill_nan(None).alias("relevance"),
+            *totals,
         )
         .map_batches(_refusing_repeats(place, table), validate_output_schema=False)
         .with_columns(part.alias("contribution"))
@@ -143,26 +145,29 @@ def contribution(
     relevance: str = "relevance",
 ) -> pl.Expr:
     """Give each item's part of its ranking's value, for a measure that is a sum over items."""
-    name = call.measure.name
-    if name not in _TERMS:
-        raise ValueError(
-            f"measure {text!r} is {name}, which is no sum over items; those that are: {', '.join(_TERMS)}"
-        )
+    name, terms = call.measure.name, call.measure.terms
+    if terms is None:
+        sums = ", ".join(other.name for other in MEASURES.values() if other.terms is not None)
+        raise ValueError(f"measure {text!r} is {name}, which is no sum over items; those that are: {sums}")
     if call.judged_only:
         raise ValueError(f"measure {text!r}: judged_only changes the ranking; give it to judge")
-    if call.options.get("empty", 0.0) != 0:
+    if not _empty_is_0(call):
         raise ValueError(f"measure {text!r}: a value for empty queries is no item's; leave empty out")
-    over = list(ranking)
-    options = call.measure.options | call.options
-    term = _TERMS[name](number(rank), number(relevance), options, over, item)
-    value = call.expression(rank=rank, relevance=relevance).over(over)
+    r, g = number(rank).fill_nan(None), number(relevance).fill_nan(None)
+    in_order = [r, -g, pl.col(item)]
+    term = terms(r, g, call.measure.options | call.options).cast(pl.Float64).fill_null(0.0)
+    value = call.expression(rank=rank, relevance=relevance)
     # The measure itself says what the parts amount to, whatever it divides by.
-    return value * ratio(term, term.sum().over(over))
+    return (value * ratio(term, term.sum())).over(ranking, order_by=in_order)
 
 
 def is_sum_over_items(call: Call) -> bool:
     """Tell whether `contribution` takes the measure."""
-    return call.measure.name in _TERMS and not call.judged_only and call.options.get("empty", 0.0) == 0
+    return call.measure.terms is not None and not call.judged_only and _empty_is_0(call)
+
+
+def _empty_is_0(call: Call) -> bool:
+    return bool(call.options.get("empty", 0.0) == 0)
 
 
 def gains(
@@ -219,15 +224,15 @@ def gains(
     rows = as_lazy(per_query, "per_query")
     carried: list[str] = as_list(by)
     schema = rows.collect_schema()
-    require_columns(schema.names(), [query, system, measure, *carried], "per_query")
+    require_columns(schema, [query, system, measure, *carried], "per_query")
     require_number(schema[measure], f"per_query.{measure}")
     refuse_names("by", carried, [query])
     apart: dict[str, str] = named_apart([query, *carried])
     place: list[str] = list(apart.values())
     rows = rows.select(
         *columns_apart(apart),
-        pl.col(system).alias("system"),
-        number(measure).alias("value"),
+        column(system).alias("system"),
+        number(column(measure)).alias("value"),
     )
     rows = rows.map_batches(_refusing_unknown(a, b, place), validate_output_schema=False)
     of = {
@@ -289,75 +294,3 @@ def _refuse_disagreement(both: pl.DataFrame) -> pl.DataFrame:
             f"and {row['relevance_b']} in judged_b; judge both runs by the same qrels"
         )
     return both
-
-
-def _gain(r: pl.Expr, g: pl.Expr, o: Mapping[str, Any], *_: object) -> pl.Expr:
-    gained = g if o["gain"] == "linear" else pl.lit(2.0).pow(g) - 1
-    return pl.when(relevant(g, 0) & returned(r, o["k"])).then(gained / (r + 1).log(2)).otherwise(0.0)
-
-
-def _is_hit(r: pl.Expr, g: pl.Expr, o: Mapping[str, Any]) -> pl.Expr:
-    return (relevant(g, o["min_relevance"]) & returned(r, o.get("k"))).fill_null(False)
-
-
-def _hit(r: pl.Expr, g: pl.Expr, o: Mapping[str, Any], *_: object) -> pl.Expr:
-    return _is_hit(r, g, o).cast(pl.Float64)
-
-
-def _precision_at_hit(r: pl.Expr, g: pl.Expr, o: Mapping[str, Any], ranking: list[str], _: object) -> pl.Expr:
-    hits = pl.when(_is_hit(r, g, o)).then(r)
-    # Equal ranks share their places, so that the rows' order can't matter.
-    return (hits.rank("average").over(ranking) / hits).fill_null(0.0)
-
-
-def _first_hit(r: pl.Expr, g: pl.Expr, o: Mapping[str, Any], ranking: list[str], _: object) -> pl.Expr:
-    hits = pl.when(_is_hit(r, g, o)).then(r)
-    return (hits == hits.min().over(ranking)).fill_null(False).cast(pl.Float64)
-
-
-def _hit_within_relevant(
-    r: pl.Expr, g: pl.Expr, o: Mapping[str, Any], ranking: list[str], _: object
-) -> pl.Expr:
-    total = count_relevant(g, o["min_relevance"], o["num_relevant"]).over(ranking)
-    return (_is_hit(r, g, o) & (r <= total)).fill_null(False).cast(pl.Float64)
-
-
-def _persistent(r: pl.Expr, g: pl.Expr, o: Mapping[str, Any], *_: object) -> pl.Expr:
-    weight = pl.lit(float(o["persistence"])).pow(r - 1)
-    graded = o["max_relevance"] is not None
-    hit = relevant(g, 0 if graded else o["min_relevance"]) & returned(r, o["k"])
-    return pl.when(hit).then(weight * g if graded else weight).otherwise(0.0)
-
-
-def _satisfied(r: pl.Expr, g: pl.Expr, o: Mapping[str, Any], ranking: list[str], item: str) -> pl.Expr:
-    hit = relevant(g, 0) & returned(r, o["k"])
-    stops = pl.when(hit).then((pl.lit(2.0).pow(g) - 1) / 2.0 ** o["max_relevance"]).otherwise(0.0)
-    reached = (1 - stops).cum_prod().shift(1, fill_value=1.0).over(ranking, order_by=[r, -g, pl.col(item)])
-    return pl.when(hit).then(stops / r * reached).otherwise(0.0)
-
-
-def _judged(r: pl.Expr, g: pl.Expr, o: Mapping[str, Any], *_: object) -> pl.Expr:
-    return (judged(g) & returned(r, o["k"])).fill_null(False).cast(pl.Float64)
-
-
-def _returned(r: pl.Expr, *_: object) -> pl.Expr:
-    return returned(r).fill_null(False).cast(pl.Float64)
-
-
-# What an item adds, but for a factor that all items of its ranking have in common.
-_TERMS: dict[str, _Term] = {
-    "dcg": _gain,
-    "ndcg": _gain,
-    "precision": _hit,
-    "recall": _hit,
-    "f_measure": _hit,
-    "average_precision": _precision_at_hit,
-    "r_precision": _hit_within_relevant,
-    "success": _first_hit,
-    "reciprocal_rank": _first_hit,
-    "rbp": _persistent,
-    "err": _satisfied,
-    "judged_share": _judged,
-    "num_returned": _returned,
-    "num_relevant_returned": _hit,
-}

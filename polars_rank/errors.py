@@ -1,9 +1,12 @@
 """What is refused, and how it is said: the argument, the value, the way out."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from functools import wraps
 from typing import ParamSpec, TypeVar
+
+import polars as pl
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -12,9 +15,22 @@ R = TypeVar("R")
 class DataError(ValueError):
     """The data, not the call, is at fault: a bad file, a bad id, a repeated row."""
 
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shortened(message))
+
+
+def shortened(message: str) -> str:
+    """Cut what no reader wants in full, such as an id of many megabytes or thousands of names."""
+    message = re.sub(r"(\S{150})\S{100,}", r"\1…", message)
+    return message if len(message) <= 3000 else f"{message[:2000]} … {message[-500:]}"
+
 
 class DataWarning(UserWarning):
     """The data can be used, but the result may not mean what its reader expects."""
+
+
+class NoMatchWarning(DataWarning):
+    """No item that a run returned is judged, so that nothing counts as found."""
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:
@@ -36,11 +52,25 @@ def require_choice(argument: str, value: object, choices: Sequence[object]) -> N
 
 
 def require_columns(columns: Iterable[str], wanted: Iterable[str], table: str) -> None:
-    """Refuse a table that lacks a column, listing the columns there are."""
+    """Refuse a table that lacks a column, listing the columns there are; of a schema, Python objects too."""
     have = list(columns)
     for name in wanted:
         if name not in have:
             raise DataError(f"{table} has no column {name!r}{nearest(name, have)}; its columns are {have}")
+        if isinstance(columns, pl.Schema) and columns[name] == pl.Object:
+            raise DataError(
+                f"{table}.{name} has type Object, which Polars can't group, sort or compare; "
+                "make it text first, as by .map_elements(str, return_dtype=pl.String)"
+            )
+
+
+def refuse_patterns(argument: str, names: Iterable[str]) -> None:
+    """Refuse names that Polars takes for patterns, such as ``*`` and ``^a.*$``."""
+    for name in names:
+        if name == "*" or (name.startswith("^") and name.endswith("$")):
+            raise ValueError(
+                f"{argument}={name!r} is a pattern in Polars, not one column; rename the column first"
+            )
 
 
 def needs(purpose: str, package: str, *modules: str) -> Callable[[Callable[P, R]], Callable[P, R]]:

@@ -34,10 +34,16 @@ def told_format(text: Text, names: Mapping[str, str], fields: Sequence[str] | No
         raise DataError(
             f'{text.name} looks like one JSON array: write one object a line (else, format="trec")'
         )
+    if re.match(r"\S+[ \t]+qid:", line):
+        raise DataError(
+            f"{text.name} looks like a list for learning to rank (LETOR, SVMlight): grade, qid:query and "
+            f"so on; make a table of query, item and relevance of it. Its first line is {line!r}"
+        )
     found = json_object(line)
     if found and all(isinstance(entry, dict | list) for entry in found.values()):
         raise DataError(f"{text.name} is one JSON object of queries: read it by from_dict(json.load(file))")
-    if found or (line.startswith("{") and named_format(text.name) == "jsonl"):
+    spoilt = line.startswith("{") and (named_format(text.name) == "jsonl" or re.match(r'\{\s*"[^"]*":', line))
+    if found or spoilt:
         return "jsonl"
     for separated in _SEPARATED:
         cells = _cells(line, separated)
@@ -69,6 +75,22 @@ def named_format(name: str) -> Format | None:
     """Tell the format by the end of a name, before .gz."""
     path = Path(name)
     return _SUFFIXES.get(Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower())
+
+
+# Ends of names that promise something else than TREC text.
+_OTHER_PROMISES = {
+    *(".arrow", ".bz2", ".db", ".duckdb", ".feather", ".htm", ".html", ".ipc", ".json", ".md", ".pkl"),
+    *(".tex", ".xls", ".xlsx", ".xz", ".zip", ".zst"),
+}
+
+
+def written_format(name: str) -> Format:
+    """Tell the format of a run to write by its name; TREC text has no name of its own."""
+    suffix = Path(name).suffix.lower()
+    if suffix in _OTHER_PROMISES:
+        suffixes = ", ".join(_SUFFIXES)
+        raise ValueError(f"{name}: a run can't be written as {suffix}; use {suffixes}, or say format=")
+    return named_format(name) or "trec"
 
 
 def hint(line: str, kind: Kind) -> str:

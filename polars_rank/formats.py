@@ -2,17 +2,15 @@
 
 import gzip
 import os
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from secrets import token_hex
+from collections.abc import Mapping, Sequence
 from typing import IO, cast
 
 import polars as pl
 
 from polars_rank.column_names import ROLES, Kind, in_order, roles
 from polars_rank.errors import DataError, require_choice, require_columns
-from polars_rank.format_telling import FORMATS, Format, hint, named_format, told_format
+from polars_rank.format_telling import FORMATS, Format, hint, told_format, written_format
+from polars_rank.output_files import PathLike, replace_file
 from polars_rank.ranking import ordinal, score_key
 from polars_rank.tables import Frame, as_lazy, id_kind
 from polars_rank.text_tables import (
@@ -34,7 +32,6 @@ from polars_rank.text_tables import (
 )
 
 Columns = Mapping[str, str] | Sequence[str]
-PathLike = str | os.PathLike[str]
 
 
 def read_run(
@@ -274,34 +271,6 @@ def _record_line(separator: str, *, header: bool) -> LineOf:
     return line_of
 
 
-@contextmanager
-def replace_file(path: PathLike) -> Iterator[str]:
-    """Give a path beside `path` to write to; it takes the place of `path` when all went well.
-
-    On an error `path` stays as it was and nothing is left behind. A link is followed; what is no
-    ordinary file, such as ``/dev/stdout``, is written to as it is.
-    """
-    target = os.path.realpath(path)
-    if os.path.isdir(target):
-        raise IsADirectoryError(f"{os.fspath(path)} is a directory; name a file")
-    if os.path.exists(target) and not os.path.isfile(target):
-        yield target
-        return
-    folder, name = os.path.split(target)
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(f"there is no directory {folder} to write {name} to")
-    # Short, since a file's name has a longest length.
-    temporary = os.path.join(folder, f".{name[:100]}.{token_hex(4)}")
-    try:
-        yield temporary
-        if os.path.exists(target):
-            shutil.copymode(target, temporary)
-        os.replace(temporary, target)
-    finally:
-        if os.path.exists(temporary):
-            os.remove(temporary)
-
-
 def write_run(
     run: Frame,
     path: PathLike,
@@ -353,10 +322,21 @@ def write_run(
     """
     require_choice("format", format, (None, *FORMATS))
     name = os.fspath(path)
-    chosen = format or named_format(name) or "trec"
+    chosen = format or written_format(name)
     packed = name.lower().endswith(".gz")
     if packed and chosen == "parquet":
         raise ValueError(f"{name}: Parquet is packed already; leave out .gz")
+    table = writable_run(run, chosen, system)
+    with replace_file(name) as file:
+        if packed:
+            with gzip.open(file, "wb") as pack:
+                write_rows(table, cast(IO[bytes], pack), chosen)
+        else:
+            write_rows(table, file, chosen)
+
+
+def writable_run(run: Frame, chosen: Format, system: str | None) -> pl.DataFrame:
+    """Collect a run as the rows of a file of this format, or refuse what the format can't hold."""
     table = as_lazy(run, "run").collect()
     require_columns(table.columns, ("query", "item"), "run")
     if not {"score", "rank"} & set(table.columns):
@@ -367,13 +347,13 @@ def write_run(
         system = system or "polars_rank"
     if system is not None:
         table = table.with_columns(system=pl.lit(system))
-    table = table if chosen == "parquet" else _writable(table, chosen)
-    with replace_file(name) as temporary:
-        if chosen == "parquet":
-            table.write_parquet(temporary)
-            return
-        with gzip.open(temporary, "wb") if packed else open(temporary, "wb") as file:
-            _write_text(table, cast(IO[bytes], file), chosen)
+    nested = chosen in ("csv", "tsv")
+    for column, dtype in table.schema.items():
+        if dtype == pl.Object or (nested and (dtype.is_nested() or dtype == pl.Binary)):
+            raise DataError(
+                f"{chosen} can't hold run.{column}, which has type {dtype}; drop it or cast it to text"
+            )
+    return table if chosen == "parquet" else _writable(table, chosen)
 
 
 def _writable(table: pl.DataFrame, chosen: Format) -> pl.DataFrame:
@@ -389,6 +369,10 @@ def _writable(table: pl.DataFrame, chosen: Format) -> pl.DataFrame:
         else:
             wrong = table[column].str.contains(UNWRITABLE[chosen][column])
             _refuse_values(wrong, table[column], f"{chosen} can't hold it; write Parquet or JSON lines")
+    first = table.to_series()
+    if chosen in ("csv", "tsv") and first.dtype == pl.String:
+        marked = first.str.starts_with("\ufeff")
+        _refuse_values(marked, first, "at the start of a line that would be a byte order mark; write Parquet")
     if chosen == "jsonl" and "score" in table.columns:
         wrong = ~table["score"].cast(pl.Float64).is_finite()
         _refuse_values(wrong, table["score"], "JSON has no such number; write Parquet or CSV")
@@ -431,8 +415,11 @@ def _trec_fields(table: pl.DataFrame) -> pl.DataFrame:
     return table.select("query", pl.lit("Q0").alias("Q0"), "item", "rank", score, "system")
 
 
-def _write_text(table: pl.DataFrame, file: IO[bytes], chosen: Format) -> None:
-    if chosen == "jsonl":
+def write_rows(table: pl.DataFrame, file: IO[bytes], chosen: Format) -> None:
+    """Write the rows of `writable_run`."""
+    if chosen == "parquet":
+        table.write_parquet(file)
+    elif chosen == "jsonl":
         table.write_ndjson(file)
     elif chosen == "csv":
         table.write_csv(file)

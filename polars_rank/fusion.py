@@ -19,7 +19,9 @@ from polars_rank.fusion_methods import (
     unit_of,
 )
 from polars_rank.fusion_parts import Part, by_item, in_list_order, in_parts, refuse_null_ids
+from polars_rank.measures.rows import number as real
 from polars_rank.normalization import BY_PLACE, require_normalization
+from polars_rank.option_checks import takes_columns
 from polars_rank.places import in_lists, placed, query_ids, sorted_sum
 from polars_rank.ranked_lists import (
     Columns,
@@ -57,6 +59,7 @@ def _checked(k: float, gamma: float, sigma: float, phi: float, weighting: str) -
     return Parameters(k, gamma, sigma, phi, weighting)
 
 
+@takes_columns
 def rrf(
     rank: str | pl.Expr = "rank", weight: str | float | pl.Expr | None = None, *, k: float = 60
 ) -> pl.Expr:
@@ -102,8 +105,8 @@ def rrf(
     └───────┴──────┴──────────┘
     """
     require_number("k", k, low=0)
-    position = _real(rank)
-    share = pl.lit(1.0) if weight is None else _real(weight)
+    position = real(rank)
+    share = pl.lit(1.0) if weight is None else real(weight)
     term = pl.when(position >= 1).then(share / (k + position)).fill_nan(None)
     return sorted_sum(term).fill_nan(None).alias("rrf")
 
@@ -444,9 +447,3 @@ def _warn(method: str, system: object) -> None:
         DataWarning,
         stacklevel=4,
     )
-
-
-def _real(column: str | float | pl.Expr) -> pl.Expr:
-    if isinstance(column, pl.Expr):
-        return column.cast(pl.Float64)
-    return pl.col(column).cast(pl.Float64) if isinstance(column, str) else pl.lit(float(column))

@@ -119,7 +119,7 @@ def summary_statistics(
     apart, measures = named_apart(as_list(by)), list(aggregates)
     slices = list(apart.values())
     schema = per_query.collect_schema()
-    require_columns(schema.names(), [*apart, *measures, *as_list(weight)], "per_query")
+    require_columns(schema, [*apart, *measures, *as_list(weight)], "per_query")
     check_sampling(level, samples, seed)
     if interval is not None:
         require_choice("interval", interval, get_args(SummaryInterval))
@@ -221,7 +221,7 @@ def _finished(sums: pl.LazyFrame, slices: list[str], totals: bool, interval: str
         pl.when(n=0)
         .then(pl.lit("no value"))
         .when(pl.col("_wild") > 0)
-        .then(pl.format("{} of {} values are NaN or infinite", "_wild", "n"))
+        .then(pl.concat_str("_wild", pl.lit(" of "), "n", pl.lit(" values are NaN or infinite")))
         .when(pl.col("_total") == 0)
         .then(pl.lit("all weights are 0"))
         .when(n=1)

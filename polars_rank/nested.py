@@ -5,8 +5,9 @@ from numbers import Integral
 from typing import Any, Literal, overload
 
 import polars as pl
+import polars.selectors as cs
 
-from polars_rank.errors import DataError, require_choice, require_columns
+from polars_rank.errors import DataError, refuse_patterns, require_choice, require_columns
 from polars_rank.tables import Frame, as_lazy, like
 
 Value = Literal["score", "relevance"]
@@ -81,8 +82,10 @@ def from_lists(
     if isinstance(relevance, str):
         values = {"relevance": relevance}
     lists = [items, *values.values()]
+    refuse_patterns("query", [query])
+    refuse_patterns("items, scores or relevance", lists)
     schema = lazy.collect_schema()
-    require_columns(schema.names(), [query, *lists], "frame")
+    require_columns(schema, [query, *lists], "frame")
     for column in lists:
         if not isinstance(schema[column], pl.List | pl.Array):
             raise DataError(f"frame.{column} has type {schema[column]}; expected one list a row")
@@ -101,7 +104,9 @@ def from_lists(
     exploded = lazy.explode([items, *values.values()], empty_as_null=False, keep_nulls=False)
     ours = {query: "query", items: "item"} | {theirs: name for name, theirs in values.items()}
     others = [name for name in schema.names() if name not in ours]
-    result = exploded.select(*(pl.col(theirs).alias(name) for theirs, name in ours.items()), *others)
+    result = exploded.select(
+        *(pl.col(theirs).alias(name) for theirs, name in ours.items()), cs.by_name(*others)
+    )
     if relevance is not None and not values:
         grade = pl.lit(relevance, dtype=pl.Float64 if isinstance(relevance, float) else pl.Int64)
         result = result.with_columns(relevance=grade)

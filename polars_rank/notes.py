@@ -1,40 +1,59 @@
 """What a reader of scores should know: what was left out, what counts as empty, what was never judged."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
 from polars_rank.errors import DataError
 from polars_rank.judging import Queries
+from polars_rank.ranking import distinct_places
 from polars_rank.tables import Frame, as_lazy
 
 WATCHED = ("judged_share@10", "num_returned")
 """The measures that `unjudged_note` reads."""
 
 
-def run_facts(run: Frame, qrels: Frame) -> pl.DataFrame:
-    """Count, for each system: judged queries that it has, other queries, judged items, missing numbers."""
-    rows, grades = as_lazy(run, "run"), as_lazy(qrels, "qrels")
+def graded(qrels: Frame) -> pl.LazyFrame:
+    """Leave out what has no grade, and so is not judged."""
+    return as_lazy(qrels, "qrels").filter(pl.col("relevance").cast(pl.Float64).is_not_nan())
+
+
+def run_facts(run: Frame, qrels: Frame, options: Mapping[str, Any]) -> pl.DataFrame:
+    """Count, for each system, what `judge` makes of it with these options.
+
+    Judged queries that it has, other queries, judged items, missing numbers, ranks that move.
+    """
+    rows, grades = as_lazy(run, "run"), graded(qrels)
     judged = grades.select("query").unique().with_columns(judged=True)
     asked = rows.select("system", "query").unique().join(judged, on="query", how="left")
     known = pl.col("judged").fill_null(False)
-    by = "score" if "score" in rows.collect_schema() else "rank"
+    by = options.get("order_by") or ("score" if "score" in rows.collect_schema() else "rank")
     number = pl.col(by).cast(pl.Float64)
     missing = rows.group_by("system").agg(missing=(number.is_null() | number.is_nan()).sum())
     found = rows.join(grades, on=["query", "item"], how="semi").group_by("system").agg(found=pl.len())
+    given = number.drop_nulls().drop_nans().sort() + 1 - options.get("rank_base", 1)
+    moved = given != distinct_places(given, pl.int_range(1, given.len() + 1))
+    keys = dict.fromkeys(["system", "query", *options.get("keys", [])])
+    moves = (
+        rows.group_by(*keys)
+        .agg(moved=(moved.sum() if by == "rank" else pl.lit(0)).cast(pl.Int64))
+        .group_by("system")
+    )
     return (
         asked.group_by("system")
         .agg(both=known.sum(), run_only=(~known).sum())
         .join(missing, on="system", how="left")
         .join(found, on="system", how="left")
+        .join(moves.agg(pl.col("moved").sum()), on="system", how="left")
         .with_columns(pl.col("found").fill_null(0), ordered_by=pl.lit(by))
         .sort("system")
         .collect(engine="streaming")
     )
 
 
-def strangers(facts: pl.DataFrame, run: Frame, qrels: Frame) -> list[str]:
-    """Refuse a run without a judged query; tell of systems without a judged item. Both with examples."""
+def strangers(facts: pl.DataFrame, run: Frame, qrels: Frame, *, allow_no_match: bool = False) -> list[str]:
+    """Refuse a run without a judged query or item; tell of systems without a judged item."""
     if facts["both"].sum() == 0 and not facts.is_empty():
         ours, theirs = _examples(run, "query"), _examples(qrels, "query")
         raise DataError(f"run and qrels have no query in common: the run has {ours}; the qrels {theirs}")
@@ -43,10 +62,13 @@ def strangers(facts: pl.DataFrame, run: Frame, qrels: Frame) -> list[str]:
         return []
     first = as_lazy(run, "run").filter(system=systems[0])
     ours, theirs = _examples(first, "item"), _examples(qrels, "item")
-    return [
+    message = (
         f"no item that {_some(systems)} returned is judged, so nothing counts as found: "
         f"{systems[0]} has {ours}; the qrels {theirs}"
-    ]
+    )
+    if facts["found"].sum() == 0 and not allow_no_match:
+        raise DataError(f"{message}; if that is right, allow_no_match=True")
+    return [message]
 
 
 def _examples(frame: Frame, column: str) -> str:
@@ -62,7 +84,7 @@ def query_notes(facts: pl.DataFrame, judged: int, queries: Queries) -> list[str]
         if queries in ("qrels", "all")
         else "are left out"
     )
-    other_fate = "are left out" if queries in ("qrels", "both") else "count, with nothing judged"
+    other_fate = "are left out" if queries in ("qrels", "both") else "have no value"
     return [
         *_note(f"of {judged} judged queries, those that a run lacks {fate}", lacking, "lacking"),
         *_note(f"queries without any judgement {other_fate}", facts, "run_only"),
@@ -70,11 +92,12 @@ def query_notes(facts: pl.DataFrame, judged: int, queries: Queries) -> list[str]
 
 
 def number_notes(facts: pl.DataFrame) -> list[str]:
-    """Tell of scores and ranks that are null or NaN."""
+    """Tell of scores and ranks that are null or NaN, and of ranks that moved."""
     scores, ranks = (facts.filter(ordered_by=by) for by in ("score", "rank"))
     return [
         *_note("items whose score is null or NaN stand last", scores, "missing"),
         *_note("items whose rank is null or NaN count as not returned", ranks, "missing"),
+        *_note("items of tied or fractional ranks moved to places of their own", ranks, "moved"),
     ]
 
 
@@ -84,7 +107,7 @@ def unjudged_note(per_query: pl.DataFrame) -> list[str]:
     unjudged = (top * (1 - pl.col("judged_share@10"))).sum().round(0).cast(pl.Int64)
     counted = per_query.group_by("system").agg(unjudged=unjudged, top=top.sum().cast(pl.Int64)).sort("system")
     shares = counted.filter(pl.col("unjudged") > 0).select(
-        pl.format("{} {} of {}", "system", "unjudged", "top")
+        pl.concat_str("system", pl.lit(" "), "unjudged", pl.lit(" of "), "top")
     )
     if shares.is_empty():
         return []
@@ -94,13 +117,15 @@ def unjudged_note(per_query: pl.DataFrame) -> list[str]:
 def valueless_note(summary: pl.DataFrame) -> list[str]:
     """Tell of rankings that a mean leaves out."""
     left_out = summary.filter(pl.col("missing") > 0).select(
-        "missing", system=pl.format("{} of {}", "measure", "system")
+        "missing", system=pl.concat_str("measure", pl.lit(" of "), "system")
     )
     return _note("rankings without a value are left out of the mean", left_out, "missing")
 
 
 def _note(told: str, facts: pl.DataFrame, column: str) -> list[str]:
-    counted = facts.filter(pl.col(column) > 0).select(pl.format("{} {}", "system", column)).to_series()
+    counted = (
+        facts.filter(pl.col(column) > 0).select(pl.concat_str("system", column, separator=" ")).to_series()
+    )
     return [f"{told}: {_some(counted.to_list())}"] if counted.len() else []
 
 

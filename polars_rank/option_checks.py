@@ -1,14 +1,51 @@
-"""What the options of measures may be: one rule an option, wherever a measure has it."""
+"""What the arguments of measures may be: columns, and one rule an option, wherever a measure has it."""
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import wraps
 from math import inf, isfinite
 from numbers import Real
-from typing import Any, Literal, TypeGuard, get_args, get_origin
+from typing import Any, Literal, ParamSpec, TypeGuard, get_args, get_origin
 
 import polars as pl
 
 from polars_rank.errors import require_choice
+
+P = ParamSpec("P")
+
+
+def takes_columns(function: Callable[P, pl.Expr]) -> Callable[P, pl.Expr]:
+    """Refuse what is no column in the positional arguments of the decorated function."""
+    parameters = inspect.signature(function).parameters
+    columns = [name for name, p in parameters.items() if p.kind is not p.KEYWORD_ONLY]
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> pl.Expr:
+        for name, value in {**dict(zip(columns, args, strict=False)), **kwargs}.items():
+            if name in columns:
+                _check_column(name, value, parameters)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _check_column(name: str, value: object, parameters: Mapping[str, inspect.Parameter]) -> None:
+    kinds = get_args(parameters[name].annotation)
+    is_series = isinstance(value, pl.Expr) and value.meta.is_literal() and pl.select(value).height != 1
+    if isinstance(value, str | pl.Expr) and not is_series:
+        return
+    if (value is None and type(None) in kinds) or (_is_number(value) and float in kinds):
+        return
+    wanted = f"{name} must be the name of a column or an expression, got"
+    if value is None or isinstance(value, Real):
+        is_cutoff = "k" in parameters and _is_number(value) and value >= 1 and value % 1 == 0
+        hint = f" (did you mean k={value}?)" if is_cutoff else "; options are given by name"
+        raise TypeError(f"{wanted} {value!r}{hint}")
+    kind = "Series" if is_series else type(value).__name__
+    raise TypeError(
+        f"{wanted} a value of type {kind}, which would be the same for every group: add it to the frame as a "
+        "column, and give the name of that column"
+    )
 
 
 def check_option(option: str, value: object, parameter: inspect.Parameter) -> None:

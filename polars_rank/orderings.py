@@ -20,7 +20,6 @@ from polars_rank.tables import (
     named_back,
     own_name,
     refuse_names,
-    refuse_objects,
     unify_ids,
 )
 
@@ -304,9 +303,8 @@ def _matched(first: Frame, second: Frame, columns: _Columns) -> tuple[pl.LazyFra
     group_names = [*(apart[name] for name in groups), _ALL]
     for table, frame in sides.items():
         schema = frame.collect_schema()
-        require_columns(schema.names(), [*groups, item, rank], table)
+        require_columns(schema, [*groups, item, rank], table)
         require_number(schema[rank], f"{table}.{rank}")
-        refuse_objects(schema, groups, table)
     sides = unify_ids(sides, [name for name in (*groups, item) if name in ("query", item)])
     types = [[frame.collect_schema()[name] for name in groups] for frame in sides.values()]
     for name, ours, theirs in zip(groups, *types, strict=True):

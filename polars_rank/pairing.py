@@ -15,7 +15,6 @@ from polars_rank.tables import (
     long,
     named_apart,
     own_name,
-    refuse_objects,
     require_different,
     unify_ids,
 )
@@ -97,7 +96,7 @@ def measure_columns(
     """Give the columns that hold measures: the ones named, else all whose names parse as measures."""
     if measures is not None:
         names = as_list(measures)
-        require_columns(schema.names(), names, "per_query")
+        require_columns(schema, names, "per_query")
     else:
         names = [
             name
@@ -151,8 +150,7 @@ def plan(
     """
     groups = as_list(by)
     schema = per_query.collect_schema()
-    require_columns(schema.names(), [query, system, *groups], "per_query")
-    refuse_objects(schema, groups, "per_query")
+    require_columns(schema, [query, system, *groups], "per_query")
     require_different({"query": query, "system": system})
     reserved = {query, system, "measure", "system", "baseline"}
     for name in groups:

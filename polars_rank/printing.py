@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 import polars as pl
 
-from polars_rank.errors import require_choice
+from polars_rank.errors import require_choice, shortened
 
 TextFormat = Literal["table", "csv", "json", "markdown"]
 
@@ -40,7 +40,7 @@ def _finite(table: pl.DataFrame) -> pl.DataFrame:
 def _cell(value: Any) -> str:
     if value is None:
         return "-"
-    return f"{value:.4f}" if isinstance(value, float) else re.sub(r"\s", " ", str(value))
+    return f"{value:.4f}" if isinstance(value, float) else shortened(re.sub(r"\s", " ", str(value)))
 
 
 def _aligned(rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:

@@ -115,7 +115,7 @@ def standings(
     given: list[str] = as_list(by)
     names = measure_columns(table.schema, measures, [system, query, *given])
     apart = named_apart([query, system, *given])
-    require_columns(table.columns, apart, "per_query")
+    require_columns(table.schema, apart, "per_query")
     query, system, *slices = apart.values()
     table = (
         unify_ids({"per_query": table.lazy()}, list(apart)[:2])["per_query"]
@@ -129,7 +129,7 @@ def standings(
         pl.when(pl.col("measure").is_in([n for n in names if not higher_is_better(n)])).then(-1).otherwise(1)
     )
     means = [
-        summarize(table, by=[*part, system], measures=names, interval=interval, level=level)
+        summarize(table, by=[*part, system], measures=names, interval=interval, level=level, system=system)
         .rename({system: "system"})
         .with_columns(_merit=pl.col("value") * sign)
         for part in ([], slices)

@@ -39,10 +39,18 @@ def read_runs(paths: Sequence[str], *, columns: Columns | None, comments: bool) 
         run = read_run(path, columns=columns, comments=comments)
         if "system" not in run.collect_schema():
             run = run.with_columns(system=pl.lit(None, pl.String))
+        run = run.with_columns(pl.col("system").cast(pl.String).replace("", None))
         rows.append(run)
-        tags.append(run.select(pl.col("system").cast(pl.String).unique().sort()).collect())
+        tags.append(run.select(pl.col("system").unique().sort()).collect())
         if tags[-1].is_empty():
             raise DataError(f"{path} has a header and no row: there is nothing to score")
+        if len(tags[-1]) > 1 and tags[-1]["system"].has_nulls():
+            lacking, told = run.filter(pl.col("system").is_null()), tags[-1]["system"].drop_nulls().to_list()
+            query, item = lacking.select("query", "item").head(1).collect().row(0)
+            raise DataError(
+                f"{path} has rows without a system, such as query {query!r}, item {item!r}, beside those of "
+                f"{told}: fill it in everywhere, or leave the column out"
+            )
     for level in range(3):
         names = [_name(path, tag["system"].to_list(), level) for path, tag in zip(paths, tags, strict=True)]
         systems = [tag.select(name).to_series().to_list() for tag, name in zip(tags, names, strict=True)]
@@ -57,10 +65,10 @@ def read_runs(paths: Sequence[str], *, columns: Columns | None, comments: bool) 
 
 def _name(path: str, tags: Sequence[str | None], level: int) -> pl.Expr:
     stem = _SUFFIX.sub("", os.path.basename(path)) or path
-    tag, file = pl.col("system").cast(pl.String), pl.lit(path if level == 2 else stem)
+    tag, file = pl.col("system"), pl.lit(path if level == 2 else stem)
     if level == 0 and list(tags) != [None]:
         return tag
-    return file if len(tags) <= 1 else pl.format("{}:{}", file, tag)
+    return file if len(tags) <= 1 else pl.concat_str(file, pl.lit(":"), tag)
 
 
 def loaded(run: pl.LazyFrame) -> Frame:

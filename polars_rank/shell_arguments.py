@@ -68,6 +68,8 @@ class Judging:
         0 for ranks that count from 0.
     keys
         Column, such as day, that tells rankings of a query apart, beside the system; may be repeated.
+    allow_no_match
+        Score a run without a single judged item, instead of refusing it.
     """
 
     queries: Queries | None = None
@@ -81,13 +83,16 @@ class Judging:
     score_dtype: ScoreType | None = None
     rank_base: Literal[0, 1] = 1
     keys: list[str] | None = None
+    allow_no_match: Switch = False
 
     def options(self) -> dict[str, Any]:
         """Give them as `evaluate` takes them; what is not given is left to the convention."""
         given = {
             name: value
             for name, value in vars(self).items()
-            if name not in ("distances", "keys") and value is not None and value is not False
+            if name not in ("distances", "keys", "allow_no_match")
+            and value is not None
+            and value is not False
         }
         return {**given, "descending": not self.distances, "keys": keys_of(self.keys)}
 

@@ -5,21 +5,23 @@ from collections.abc import Sequence
 import polars as pl
 
 import polars_rank as rank
-from polars_rank.catalogue import parse
+from polars_rank.catalogue import expand, parse
+from polars_rank.errors import DataError
 from polars_rank.run_files import RunFile, read_runs
 from polars_rank.shell_arguments import Reading, columns_of
 from polars_rank.tables import unify_ids
 
 
 def measures_named(given: Sequence[str], convention: str | None) -> list[str]:
-    """Refuse measures that a ranking has no columns for, and repeated ones."""
-    for name in given:
+    """Name the measures; refuse those that a ranking has no columns for, and repeated ones."""
+    names = [name for text in given for name in expand(text, convention=convention)]
+    for name in names:
         columns = parse(name, convention=convention).measure.columns
         if not set(columns) <= {"rank", "relevance", "score"}:
             raise ValueError(f"measure {name!r} takes the columns {columns}, which a ranking has not")
-        if given.count(name) > 1:
+        if names.count(name) > 1:
             raise ValueError(f"measure {name!r} is given twice")
-    return list(given)
+    return names
 
 
 def read_tables(
@@ -38,7 +40,10 @@ def read_tables(
     if same_ids:
         tables = unify_ids({qrels: grades, **{file.path: file.rows for file in files}}, ["query", "item"])
         grades, files = tables[qrels], [file._replace(rows=tables[file.path]) for file in files]
-    return grades.collect(), files
+    judgements = grades.collect()
+    if judgements.is_empty():
+        raise DataError(f"{qrels} has a header and no row: there is no judgement")
+    return judgements, files
 
 
 def example_tables(qrels: str | None) -> tuple[pl.DataFrame, list[RunFile]]:

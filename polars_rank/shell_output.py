@@ -1,26 +1,81 @@
 """Where results and notes of the command go: standard output or a file, standard error."""
 
+import io
+import os
+import stat
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from glob import glob
 from pathlib import Path
+from typing import TypeVar
 
 import polars as pl
 
 from polars_rank import scanning
-from polars_rank.errors import DataWarning
-from polars_rank.formats import replace_file
+from polars_rank.errors import DataWarning, shortened
+from polars_rank.output_files import replace_file
 from polars_rank.printing import TextFormat, as_text
 from polars_rank.shell_arguments import in_shell
 
-_SUFFIXES: dict[str, TextFormat] = {".csv": "csv", ".json": "json", ".md": "markdown"}
+_SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex", ".html": "html"}
+F = TypeVar("F", bound=str)
 
 
-def put(table: pl.DataFrame, chosen: TextFormat | None, output: str | None) -> None:
-    """Write a table, in the format that was chosen, else in the one that the file's name tells."""
-    told = _SUFFIXES.get(Path(output or "").suffix.lower(), "table")
-    write(as_text(table, chosen or told), output)
+def output_format(chosen: F | None, output: str | None, formats: Sequence[F]) -> F:
+    """Give the format that was chosen, else that of the output's suffix.
+
+    The first of the formats is for the eye: what is printed, and files without a suffix or with ``.txt``.
+    """
+    suffix = Path(output or "").suffix.lower()
+    if chosen is not None:
+        return chosen
+    if suffix in ("", ".txt"):
+        return formats[0]
+    for each in formats:
+        if _SUFFIXES.get(suffix) == each:
+            return each
+    known = ", ".join([*(end for end, each in _SUFFIXES.items() if each in formats), ".txt"])
+    raise ValueError(f"{output}: {suffix} names no format that can be written here; use {known}, or --format")
+
+
+def keep_inputs(outputs: Sequence[str | None], inputs: Sequence[str | None]) -> None:
+    """Refuse to write where the command reads, and to write two results to one file."""
+    named = [path for path in outputs if path is not None]
+    if len({os.path.realpath(path) for path in named}) < len(named):
+        raise ValueError(f"{named[0]} is given as two outputs; one of them would be lost")
+    read = [
+        path
+        for given in inputs
+        if given is not None
+        for path in ([given] if os.path.exists(given) else glob(given, recursive=True))
+    ]
+    for path in read:
+        for output in named:
+            if os.path.exists(output) and _is_same_file(os.stat(output), path):
+                raise ValueError(f"the output {output} is also an input ({path}); write to another file")
+        if _is_same_file(_standard_output(), path):
+            raise ValueError(f"standard output is the input {path}; write to another file")
+
+
+def _standard_output() -> os.stat_result | None:
+    try:
+        return os.fstat(1)
+    except OSError:
+        return None
+
+
+def _is_same_file(output: os.stat_result | None, path: str) -> bool:
+    # A terminal or a pipe may well be both.
+    if output is None or not stat.S_ISREG(output.st_mode):
+        return False
+    return os.path.samestat(output, os.stat(path))
+
+
+def put(table: pl.DataFrame, chosen: TextFormat, output: str | None) -> None:
+    """Print a table in this format, or let it take the place of a file."""
+    write(as_text(table, chosen), output)
 
 
 def write(text: str, output: str | None) -> None:
@@ -28,21 +83,56 @@ def write(text: str, output: str | None) -> None:
     if output is None:
         print_bytes(text.encode())
         return
-    with replace_file(output) as temporary:
-        Path(temporary).write_bytes(text.encode())
+    with replace_file(output) as file:
+        file.write(text.encode())
+
+
+def open_streams() -> None:
+    """Make standard output and error UTF-8, and give those that the shell has closed (``>&-``) a place.
+
+    A closed one would be taken by the next file that is opened, which notes would then be written into.
+    Standard output refuses what is written, since it would be lost; what goes to standard error is dropped.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest free number, and nothing can be written to it.
+            os.open(os.devnull, os.O_RDONLY)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - open to the end
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=errors)
+
+
+def close_streams() -> None:
+    """Write out what is left; drop it where that can't be done, or Python would say so at its end."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def print_bytes(data: bytes) -> None:
     """Write to standard output; bytes, since ids are UTF-8 whatever the terminal's encoding."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        error.filename = "standard output"
+        raise
 
 
-def say(notes: Sequence[str]) -> None:
+def say(notes: Sequence[str], kind: str = "note: ") -> None:
     """Tell what a reader of the results should know."""
     for note in notes:
-        print(f"polars-rank: note: {note}", file=sys.stderr)
+        with suppress(OSError):
+            print(f"polars-rank: {kind}{shortened(note)}", file=sys.stderr)
 
 
 @contextmanager

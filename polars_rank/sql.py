@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from polars_rank.catalogue import MEASURES
@@ -9,13 +10,17 @@ from polars_rank.catalogue import MEASURES
 if TYPE_CHECKING:
     import duckdb
 
+_INSTALLING = Lock()
+_RESERVED = ["", "information_schema", "pg_catalog", "system", "temp"]
+
+# DuckDB compares names without regard to case.
 _OCCUPIED = """
 SELECT
-    (SELECT path FROM duckdb_databases() WHERE database_name = {name} AND path IS NOT NULL) AS file,
-    (SELECT count(*) > 0 FROM duckdb_databases() WHERE database_name = {name}) AS attached,
+    (SELECT path FROM duckdb_databases() WHERE lower(database_name) = lower($1) AND path IS NOT NULL) AS file,
+    (SELECT count(*) > 0 FROM duckdb_databases() WHERE lower(database_name) = lower($1)) AS attached,
     (
         SELECT count(*) > 0 FROM duckdb_schemas()
-        WHERE schema_name = {name} AND database_name = current_database()
+        WHERE lower(schema_name) = lower($1) AND database_name = current_database()
     ) AS schema
 """
 
@@ -35,20 +40,25 @@ ATTACH IF NOT EXISTS ':memory:' AS rank (READ_WRITE);
 """
 
 
-def macros(name: str = "rank", database: str | None = None) -> str:
-    """Text of every macro, for the catalogue `name` or for a schema of a database.
+def macros(name: str = "rank", *, persist: bool = False) -> str:
+    """Text of every macro, for the catalogue or the schema `name`.
 
     Parameters
     ----------
     name
         In front of every macro.
-    database
-        The database in which `name` is a schema; None if `name` is a catalogue of its own.
+    persist
+        True if `name` is a schema of the current database, False if it is a catalogue of its own.
 
     Returns
     -------
     str
         ``CREATE OR REPLACE MACRO`` statements, file by file.
+
+    Raises
+    ------
+    ValueError
+        If the name is empty or one of DuckDB's own.
 
     Examples
     --------
@@ -62,10 +72,11 @@ def macros(name: str = "rank", database: str | None = None) -> str:
         key=lambda file: (file.stem != "helpers", file.stem == "evaluation", file.stem),
     )
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    # Helpers are called as rank.main._name(: the catalogue and its schema.
-    catalogue = f"{_quoted(name)}." if database is None else f"{_quoted(database)}.{_quoted(name)}."
-    schema = "main." if database is None else ""
-    return re.sub(r"\brank\.(main\.)?(?=\w+\()", lambda call: catalogue + (schema if call[1] else ""), text)
+    # Helpers are called as rank.main._name(: the catalogue and its schema. A schema that persists is called
+    # without its database, since files are renamed, and attached under other names.
+    called = f"{_quoted(name)}."
+    helpers = called if persist else f"{called}main."
+    return re.sub(r"\brank\.(main\.)?(?=\w+\()", lambda call: helpers if call[1] else called, text)
 
 
 def init_text() -> str:
@@ -90,9 +101,11 @@ def install(connection: "duckdb.DuckDBPyConnection", name: str = "rank", *, pers
 
     Raises
     ------
+    TypeError
+        If `connection` is no DuckDB connection.
     ValueError
-        If the name is taken by a database file or by a schema of the current database: calls would be
-        ambiguous, or the macros would be written into the user's file.
+        If the name is empty, one of DuckDB's own, or taken by a database file or by a schema of the
+        current database: calls would be ambiguous, or the macros would be written into the user's file.
 
     Examples
     --------
@@ -105,10 +118,36 @@ def install(connection: "duckdb.DuckDBPyConnection", name: str = "rank", *, pers
     ... ).fetchall()
     [(0.6309297535714575,)]
     """
-    # A cursor, since a failed ATTACH would abort the user's own open transaction.
-    cursor = connection.cursor()
-    literal, quoted = "'" + name.replace("'", "''") + "'", _quoted(name)
-    [(file, attached, schema)] = cursor.execute(_OCCUPIED.format(name=literal)).fetchall()
+    _require_connection(connection)
+    # A cursor, since a failed ATTACH would abort the user's own open transaction. One thread at a time,
+    # since two that replace one macro would conflict.
+    with _INSTALLING, connection.cursor() as cursor:
+        _refuse_occupied(cursor, name, persist=persist)
+        cursor.execute(
+            f"CREATE SCHEMA IF NOT EXISTS {_quoted(name)}"
+            if persist
+            else f"ATTACH IF NOT EXISTS ':memory:' AS {_quoted(name)} (READ_WRITE)"
+        )
+        cursor.execute(macros(name, persist=persist))
+        for measure in MEASURES.values():
+            summary = (measure.function.__doc__ or "").partition("\n")[0].replace("'", "''")
+            cursor.execute(f"COMMENT ON MACRO {_quoted(name)}.{measure.name} IS '{summary}'")
+
+
+def _require_connection(connection: object) -> None:
+    import duckdb  # noqa: PLC0415
+
+    if not isinstance(connection, duckdb.DuckDBPyConnection) and connection is not duckdb:
+        opened = (
+            f"; open one with duckdb.connect({str(connection)!r})"
+            if isinstance(connection, str | Path)
+            else ""
+        )
+        raise TypeError(f"connection must be an open DuckDB connection, got {connection!r}{opened}")
+
+
+def _refuse_occupied(cursor: "duckdb.DuckDBPyConnection", name: str, *, persist: bool) -> None:
+    [(file, attached, schema)] = cursor.execute(_OCCUPIED, [name]).fetchall()
     way_out = "choose another with install(connection, name=...)"
     if file is not None:
         raise ValueError(f"name {name!r} is taken by the attached database {file!r}; {way_out}")
@@ -122,25 +161,13 @@ def install(connection: "duckdb.DuckDBPyConnection", name: str = "rank", *, pers
             f"the current database has a schema {name!r}: with a catalogue of that name every call would be "
             f"ambiguous; {way_out}, or persist=True to renew the macros in that schema"
         )
-    cursor.execute(
-        f"CREATE SCHEMA IF NOT EXISTS {quoted}"
-        if persist
-        else f"ATTACH IF NOT EXISTS ':memory:' AS {quoted} (READ_WRITE)"
-    )
-    cursor.execute(macros(name, _current_database(cursor) if persist else None))
-    for measure in MEASURES.values():
-        summary = (measure.function.__doc__ or "").partition("\n")[0].replace("'", "''")
-        cursor.execute(f"COMMENT ON MACRO {quoted}.{measure.name} IS '{summary}'")
-    cursor.close()
-
-
-def _current_database(cursor: "duckdb.DuckDBPyConnection") -> str:
-    [(database,)] = cursor.execute("SELECT current_database()").fetchall()
-    return str(database)
 
 
 def _quoted(name: str) -> str:
-    return name if name.isidentifier() else '"' + name.replace('"', '""') + '"'
+    if not name.isprintable() or name.lower() in _RESERVED:
+        raise ValueError(f"name must be printable text and none of DuckDB's own {_RESERVED}, got {name!r}")
+    # Any other name may be a word of SQL.
+    return name if name == "rank" else '"' + name.replace('"', '""') + '"'
 
 
 def _folder() -> Path:

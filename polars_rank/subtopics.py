@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from polars_rank.errors import require_columns
+from polars_rank.errors import refuse_patterns, require_columns
 from polars_rank.judging import judge
 from polars_rank.measures.rows import relevant
 from polars_rank.refusals import grade_of, no_nulls, refusing_repeats
@@ -82,6 +82,8 @@ def judge_subtopics(
     """
     if not 0 <= alpha <= 1:
         raise ValueError(f"alpha must be a number from 0 to 1, got {alpha!r}")
+    for argument, name in {"query": query, "item": item, "subtopic": subtopic}.items():
+        refuse_patterns(argument, [name])
     items: list[str] = [query, item]
     topics = as_lazy(qrels, "qrels")
     require_columns(topics.collect_schema().names(), [*items, subtopic], "qrels")
@@ -96,8 +98,6 @@ def judge_subtopics(
     judged = judge(run, highest, query=query, item=item, relevance=relevance, **judging).lazy()
     tables = unify_ids({"judged": judged.drop(relevance), "topics": topics}, items)
     wanted = tables["topics"].filter(relevant(pl.col(relevance), min_relevance)).select(*items, subtopic)
-    if judging.get("drop_identical"):
-        wanted = wanted.filter(pl.col(query) != pl.col(item))
     ideal = wanted.map_batches(
         partial(_greedy, items=items, subtopic=subtopic, alpha=alpha),
         schema=pl.Schema({**wanted.select(items).collect_schema(), "ideal_rank": pl.Int64()}),

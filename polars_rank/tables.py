@@ -73,15 +73,6 @@ def columns_apart(apart: Mapping[str, str]) -> list[pl.Expr]:
     return [column(name).alias(other) for name, other in apart.items()]
 
 
-def refuse_objects(schema: pl.Schema, names: Sequence[str], table: str) -> None:
-    """Refuse columns that can't tell groups apart: Polars does not group Python objects."""
-    for name in names:
-        if schema[name].is_object():
-            raise DataError(
-                f"{table}.{name} has type {schema[name]}, which can't tell rows apart: cast it first"
-            )
-
-
 def renamed(frame: pl.LazyFrame, names: Mapping[str, str]) -> pl.LazyFrame:
     """Take the columns that there are of `names`, which maps their names to ours."""
     have = frame.collect_schema().names()
@@ -90,7 +81,7 @@ def renamed(frame: pl.LazyFrame, names: Mapping[str, str]) -> pl.LazyFrame:
 
 def set_apart(frame: pl.LazyFrame, names: Sequence[str], table: str) -> tuple[pl.LazyFrame, list[str]]:
     """Add a user's columns under names that are apart, and give these."""
-    require_columns(frame.collect_schema().names(), names, table)
+    require_columns(frame.collect_schema(), names, table)
     apart = named_apart(names)
     return frame.with_columns(columns_apart(apart)), list(apart.values())
 
@@ -114,6 +105,15 @@ def long(per_query: FrameT, measures: Sequence[str], index: Sequence[str], value
     apart = [column(name).cast(pl.Float64).alias(f"{prefix}{name}") for name in measures]
     rows = per_query.select(*index, *apart).unpivot(index=index, variable_name="measure", value_name=value)
     return rows.with_columns(pl.col("measure").str.strip_prefix(prefix))
+
+
+def with_system(by: Sequence[str], system: str | None, columns: Iterable[str]) -> list[str]:
+    """Put the column of the systems before those to slice by, so that systems are never pooled unasked.
+
+    A table need not have a column ``"system"``; None pools systems.
+    """
+    absent = system is None or system in by or (system == "system" and system not in columns)
+    return [*by] if absent or system is None else [system, *by]
 
 
 def refuse_names(argument: str, names: Sequence[str], taken: Iterable[str]) -> None:
@@ -150,7 +150,7 @@ def unify_ids(frames: Mapping[str, pl.LazyFrame], columns: Sequence[str]) -> dic
     """
     schemas = {table: frame.collect_schema() for table, frame in frames.items()}
     for table, schema in schemas.items():
-        require_columns(schema.names(), columns, table)
+        require_columns(schema, columns, table)
     casts: list[pl.Expr] = []
     for name in columns:
         kinds = {table: id_kind(schema[name], name, table) for table, schema in schemas.items()}

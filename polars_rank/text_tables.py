@@ -40,13 +40,26 @@ _NO_TEXT = {
     rb"\xfd7zXZ\x00": "is packed by xz: unpack it first, or pack it by gzip",
     rb"PK\x03\x04": "is a zip archive: unpack it first, or pack the file alone by gzip",
     rb"(?s:PAR1.*PAR1\Z)": "is Parquet, which is read from a file of its own alone: unpack or save it first",
-    rb"\xff\xfe|\xfe\xff": "is UTF-16: convert it first (iconv -f UTF-16 -t UTF-8)",
+    rb"\x04\x22\x4d\x18": "is packed by lz4: unpack it first, or pack it by gzip",
+    rb"x(?:\x9c|\xda[^\x80-\xbf])": "is packed by zlib: unpack it first, or pack it by gzip",
+    rb"(?s:.{257}ustar(?:  )?\x00)": "is a tar archive: unpack it first",
+    rb"\xff\xfe\x00\x00|\x00\x00\xfe\xff": "is UTF-32: convert it first (iconv -f UTF-32 -t UTF-8)",
+    rb"\xff\xfe|\xfe\xff|(?:[^\x00]\x00){4}|(?:\x00[^\x00]){4}": (
+        "is UTF-16: convert it first (iconv -f UTF-16 -t UTF-8)"
+    ),
+    rb"ARROW1\x00\x00": "is an Arrow file: read it by polars.read_ipc, or save it as Parquet",
+    rb"SQLite format 3\x00": "is an SQLite database: export the table as CSV or Parquet",
+    rb"(?s:.{8}DUCK[^\x00]\x00)": "is a DuckDB database: export the table by COPY ... TO 'run.parquet'",
+    rb"\x80[\x02-\x05]": "is a Python pickle: load it there, and save the table as Parquet",
+    rb"\x93NUMPY": "is a NumPy array: make a table of it, and save that as Parquet",
+    rb"(?i:\s*<(?:!doctype|\?xml|html))": "is HTML or XML; was an error page downloaded in its place?",
 }
+_MARK = b"\xef\xbb\xbf"
 
 
 def decode(name: str, raw: bytes, *, comments: bool) -> Text:
-    """Unpack gzip, drop a byte order mark, end every line by a line feed, blank out comment lines."""
-    if raw.startswith(b"\x1f\x8b"):
+    """Unpack gzip, drop byte order marks, end every line by a line feed, blank out comment lines."""
+    while raw.startswith(b"\x1f\x8b"):
         try:
             raw = gzip.decompress(raw)
         except (OSError, EOFError, zlib.error) as error:
@@ -54,7 +67,10 @@ def decode(name: str, raw: bytes, *, comments: bool) -> Text:
     for start, problem in _NO_TEXT.items():
         if re.match(start, raw):
             raise DataError(f"{name} {problem}")
-    data = raw.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    data = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    if _MARK in data:
+        # Files that were joined have one in their midst.
+        data = re.sub(rb"(?m)^(?:%b)+" % _MARK, b"", data)
     if comments and b"#" in data:
         data = re.sub(rb"\n[ \t]*#[^\n]*", b"\n", b"\n" + data)[1:]
     return Text(name, data)
@@ -123,6 +139,14 @@ def fields_table(text: Text, names: Sequence[str], *, hint: Callable[[str], str]
         _refuse_fields(text, row, names, hint)
     if not run:
         return table.drop("\n")
+    if _MARK in text.data:
+        row = _first(table, pl.col("system").str.contains(r"\x{feff}\S+ \S+ \S+ \S+ "))
+        if row is not None:
+            refuse(
+                text,
+                filled_line(text, row),
+                "a byte order mark inside: is a line end missing between two files?",
+            )
     if table["system"].null_count() == table.height:
         return table.drop("system")
     row = _first(table, pl.col("system").is_null())
@@ -154,6 +178,7 @@ def records(text: Text, separator: str) -> Iterator[tuple[int, list[str]]]:
 
     Comma-separated text may quote its fields; in tab-separated text a quote is a letter like any other.
     """
+    longest = csv.field_size_limit(max(csv.field_size_limit(), len(text.data)))
     reader = csv.reader(
         (line.decode("utf-8", "replace") for line in io.BytesIO(text.data)),
         delimiter=separator,
@@ -169,6 +194,8 @@ def records(text: Text, separator: str) -> Iterator[tuple[int, list[str]]]:
             number = reader.line_num + 1
     except csv.Error as error:
         refuse(text, number, str(error))
+    finally:
+        csv.field_size_limit(longest)
 
 
 def delimited_table(
@@ -211,25 +238,44 @@ def _require_whole_records(text: Text, separator: str, names: Sequence[str]) -> 
 
 
 def json_table(text: Text) -> pl.DataFrame:
-    """Read one JSON object a line."""
+    """Read one JSON object a line; one that has a key twice is refused, as Polars takes the first."""
     try:
-        return pl.read_ndjson(io.BytesIO(text.data), infer_schema_length=None)
+        table = pl.read_ndjson(io.BytesIO(text.data), infer_schema_length=None)
     except pl.exceptions.PolarsError as error:
         for number, line in enumerate(text.data.split(b"\n"), 1):
-            if line.strip(b" \t") and json_object(line.decode("utf-8", "replace")) is None:
-                refuse(text, number, "expected a JSON object (NaN and Infinity are not JSON)")
+            if line.strip(b" \t") and json_object(line.decode("utf-8", "replace"), unique=True) is None:
+                expected = "expected a JSON object, each key once and not nested deeply"
+                refuse(text, number, f"{expected} (NaN and Infinity are not JSON)")
         refuse_unreadable(text, error)
+    source = pl.col("line")
+    # Keys may also be alike once \u is read. Within an object of its own, a key may come again.
+    keys = [pl.escape_regex(json.dumps(name, ensure_ascii=False)) + r"\s*:" for name in table.columns]
+    twice = [source.str.count_matches(key) > 1 for key in keys]
+    suspects = (
+        pl.scan_lines(io.BytesIO(text.data), name="line", row_index_name="number", row_index_offset=1)
+        .filter(pl.any_horizontal(source.str.contains(r'\\u[^"]*"\s*:'), *twice))
+        .collect(engine="streaming")
+    )
+    for number, suspect in suspects.rows():
+        if json_object(suspect, unique=True) is None:
+            refuse(text, number, "a key comes twice in one JSON object")
+    return table
 
 
-def json_object(line: str) -> dict[str, object] | None:
-    """Give what a line holds, if that is one strict JSON object."""
+def json_object(line: str, *, unique: bool = False) -> dict[str, object] | None:
+    """Give what a line holds, if that is one strict JSON object, with `unique` of keys that differ."""
 
     def no_constant(name: str) -> NoReturn:
         raise ValueError(name)
 
+    def of_pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        if unique and len(dict(pairs)) < len(pairs):
+            raise ValueError(pairs)
+        return dict(pairs)
+
     try:
-        found = json.loads(line, parse_constant=no_constant)
-    except ValueError:
+        found = json.loads(line, parse_constant=no_constant, object_pairs_hook=of_pairs)
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

@@ -16,24 +16,40 @@ Where trec_eval is broken, this is not:
 * Two comment lines or a blank line in the judgements are passed over.
 * ``-m 11pt_avg.0.8,0.2``: the order of the points doesn't matter.
 
-What is refused here, and not there: scores and grades that are no numbers (trec_eval takes them for 0),
-comments in files for version 9, an item twice below the depth of ``-M``. Left out: measures of preferences
-and of several judges (``-R``), z-scores (``-Z``), traces (``-D``).
+* A z-score that the file lacks is -1000000; trec_eval may take that of the next query, or crash.
+* Preferences that contradict each other end with exit code 4; trec_eval aborts.
+
+What is refused here, and not there: scores, grades and z-scores that are no numbers (trec_eval takes them
+for 0); grades of 2^53 or more; parameters that are infinite or not decimal; cutoffs that would print as one
+name; a z-score given twice; ``-l``, ``-M`` and ``-N`` that are no whole number from 0 to 2^63 - 1; comments
+in files for version 9; an item twice below the depth of ``-M``. Left out: traces (``-D``).
 """
 
 import re
 import sys
 from collections.abc import Iterator, Sequence
 from getopt import GetoptError, gnu_getopt
-from math import exp, log
+from math import exp, inf, log
 from typing import NamedTuple
 
 import polars as pl
 
 from polars_rank.errors import DataError
-from polars_rank.formats import read_qrels, read_run
 from polars_rank.judging import judge
-from polars_rank.trec_eval_measures import ENTRIES, StopError, Wanted, wanted_measures
+from polars_rank.trec_eval_files import read_files, read_zscores, standardized
+from polars_rank.trec_eval_judges import averaged_over_judges, for_one_judge, rankings_of_judges
+from polars_rank.trec_eval_measures import (
+    ENTRIES,
+    FORMATS,
+    MOST,
+    Format,
+    Kind,
+    StopError,
+    Wanted,
+    refuse_other_files,
+    wanted_measures,
+)
+from polars_rank.trec_eval_prefs import preference_values
 from polars_rank.trec_eval_values import LEAST, Options, values
 
 USAGE = """\
@@ -47,11 +63,17 @@ Usage: polars-rank trec-eval [OPTIONS] QRELS RUN
   -M DEPTH    keep the top of each ranking
   -N ITEMS    size of the collection, for utility
   -m MEASURE  a measure, parameters behind a dot: P.5,10;
-              or official, all_trec, set; may be repeated
+              or official, all_trec, set, prefs, all_prefs,
+              qrels_jg; may be repeated
+  -R FORMAT   of QRELS: qrels; qrels_jg (the second field is the
+              judge); prefs (query, judge, subgroup, item, level);
+              qrels_prefs (qrels read as preferences)
+  -Z FILE     print z-scores; lines: query, measure, mean, deviation
   --version   9 for trec_eval 9.0.8, 10 for 10.0 (10)
 
 RUN may be -, for standard input. Exit codes: 0; 1 for a wrong
-option; 2 for a bad file; 4 for an item twice; 7 for no queries.
+option; 2 for a bad file; 4 for an item twice or a measure that
+FORMAT lacks; 7 for no queries; 255 for a bad file of -Z.
 """
 
 MISSING = "ceci_nest_pas_un_docno"
@@ -69,6 +91,8 @@ class Request(NamedTuple):
     summary: bool = True
     judged_only: bool = False
     depth: int | None = None
+    format: Format = "qrels"
+    zscores: str | None = None
     options: Options = Options()
 
 
@@ -117,7 +141,7 @@ def read_arguments(arguments: Sequence[str]) -> Request | None:
             options[name] = value
     if "-h" in options:
         return None
-    for option, only in {"-R": "qrels", "-T": "trec_results", "-D": "0", "-Z": None, "-o": None}.items():
+    for option, only in {"-T": "trec_results", "-D": "0", "-o": None}.items():
         if option in options and options[option] != only:
             raise StopError(2, f"{option} {options[option]} is not understood; trec_eval itself has it")
     if len(files) != 2:
@@ -126,6 +150,12 @@ def read_arguments(arguments: Sequence[str]) -> Request | None:
     if version not in ("9", "10"):
         raise StopError(1, f"--version must be 9 or 10, got {version!r}")
     level = _whole(options, "-l")
+    chosen = options.get("-R", "qrels")
+    for format_name in FORMATS:
+        if format_name == chosen:
+            break
+    else:
+        raise StopError(2, f"-R must be one of {', '.join(FORMATS)}, got {chosen[:100]!r}")
     return Request(
         files[0],
         files[1],
@@ -135,6 +165,8 @@ def read_arguments(arguments: Sequence[str]) -> Request | None:
         summary="-n" not in options,
         judged_only="-J" in options,
         depth=_whole(options, "-M"),
+        format=format_name,
+        zscores=options.get("-Z"),
         options=Options(
             9 if version == "9" else 10,
             level=1 if level is None else level,
@@ -144,18 +176,21 @@ def read_arguments(arguments: Sequence[str]) -> Request | None:
 
 
 def _whole(options: dict[str, str], option: str) -> int | None:
-    if option not in options:
+    given = options.get(option)
+    if given is None:
         return None
-    if not options[option].strip().isdigit():
-        raise StopError(1, f"{option} takes a whole number of at least 0, got {options[option]!r}")
-    return int(options[option])
+    if not re.fullmatch(r"[ \t]*\+?0*[0-9]{1,19}[ \t]*", given) or int(given) > MOST:
+        raise StopError(1, f"{option} takes a whole number from 0 to {MOST}, got {given[:100]!r}")
+    return int(given)
 
 
 def evaluated(request: Request) -> Result:
     """Read the files and score them."""
     options, complete = request.options, request.complete
     wanted = wanted_measures(request.measures, options.version)
-    qrels, run, tag = _files(request)
+    qrels, run, tag = read_files(request.qrels, request.run, request.format, options.version)
+    zscores = None if request.zscores is None else read_zscores(request.zscores)
+    refuse_other_files(wanted, request.format)
     judged_queries = qrels["query"].unique()
     run = run.filter(pl.col("query").is_in(judged_queries.implode()))
     missing = judged_queries.filter(~judged_queries.is_in(run["query"].implode()))
@@ -163,48 +198,46 @@ def evaluated(request: Request) -> Result:
         run = pl.concat([run, pl.DataFrame({"query": missing, "item": MISSING, "score": 1.0})])
     if run.is_empty():
         raise StopError(7, "no query has both results and judgements")
-    present = run["query"].unique()
-    if request.depth == 0:
-        run = run.clear()
+    present = qrels.filter(pl.col("query").is_in(run["query"].unique().implode()))
     try:
-        judged = judge(
-            run,
-            qrels.filter(pl.col("query").is_in(present.implode())),
-            queries="qrels",
-            score_dtype="float32" if options.version == 9 else "float64",
-            depth=request.depth or None,
-            judged_only=request.judged_only,
-        )
+        per_query = _scored(run, present, wanted, request)
     except DataError as error:
         raise StopError(4, str(error)) from None
-    per_query = values(judged, wanted, options)
     if complete and options.version == 10:
         per_query = _forgiven(per_query, missing)
+    if zscores is not None:
+        per_query = standardized(per_query, zscores)
     whole = _whole_values(wanted, per_query, judged_queries.len() if complete else per_query.height)
     if complete and "num_rel" in whole:
         whole["num_rel"] = float((qrels["relevance"] > 0).sum())
     return Result(wanted, per_query, whole, tag)
 
 
-def _files(request: Request) -> tuple[pl.DataFrame, pl.DataFrame, str]:
-    comments = request.options.version == 10
-    try:
-        qrels = read_qrels(request.qrels, format="trec", comments=comments).collect()
-        source = "/dev/stdin" if request.run == "-" else request.run
-        run = read_run(source, format="trec", comments=comments).collect()
-        for table, name in ((qrels, request.qrels), (run, request.run)):
-            if table.is_empty():
-                raise DataError(f"{name} is empty")
-        if "system" not in run.columns:
-            raise DataError(f"{request.run} has no tag as its sixth field")
-    except OSError as error:
-        raise StopError(2, f"{error.filename}: {error.strerror}") from None
-    except DataError as error:
-        raise StopError(2, str(error)) from None
-    # trec_eval reads whole numbers: a grade of 1.7 is 1, one of NaN is 0.
-    grade = pl.col("relevance").cast(pl.Float64).fill_nan(0.0).cast(pl.Int64)
-    tag = re.split(r"[ \t]", run["system"][-1])[0]
-    return qrels.with_columns(grade), run.select("query", "item", "score"), tag
+def _scored(
+    run: pl.DataFrame, judgements: pl.DataFrame, wanted: Sequence[Wanted], request: Request
+) -> pl.DataFrame:
+    options = request.options
+    if request.format in ("prefs", "qrels_prefs"):
+        return preference_values(run, judgements, wanted, request.depth, options.version)
+    if request.format == "qrels_jg":
+        run, judgements, judges = rankings_of_judges(run, judgements)
+        per_judge = _ranked_values(run, judgements, for_one_judge(wanted), request)
+        return averaged_over_judges(per_judge, judges)
+    return _ranked_values(run, judgements, wanted, request)
+
+
+def _ranked_values(
+    run: pl.DataFrame, judgements: pl.DataFrame, wanted: Sequence[Wanted], request: Request
+) -> pl.DataFrame:
+    judged = judge(
+        run.clear() if request.depth == 0 else run,
+        judgements,
+        queries="qrels",
+        score_dtype="float32" if request.options.version == 9 else "float64",
+        depth=request.depth or None,
+        judged_only=request.judged_only,
+    )
+    return values(judged, wanted, request.options)
 
 
 def _forgiven(per_query: pl.DataFrame, missing: pl.Series) -> pl.DataFrame:
@@ -230,21 +263,29 @@ def _whole_values(wanted: Sequence[Wanted], per_query: pl.DataFrame, queries: in
                 total = float(per_query[name].cast(pl.Float64).cum_sum()[-1])
                 if kind == "geometric":
                     lacking = queries - per_query.height
-                    total = exp((total + lacking * log(LEAST)) / queries)
+                    total = _exp((total + lacking * log(LEAST)) / queries)
                 elif kind == "mean":
                     total /= queries
                 whole[name] = total
     return whole
 
 
+def _exp(power: float) -> float:
+    try:
+        return exp(power)
+    except OverflowError:
+        return inf
+
+
 def printed(request: Request, result: Result) -> Iterator[str]:
     """Give the lines: of each query, measure by measure, then of the whole."""
-    formats: list[tuple[str, str]] = []
-    for each in result.wanted:
-        kind = ENTRIES[each.measure].kind
-        if each.measure not in ("runid", "num_q") and kind != "geometric":
-            form = "'%s'" if kind == "text" else "%d" if kind == "count" else "%6.4f"
-            formats += [(name, f"{name:<22}\t%s\t{form}\n") for name in each.names]
+    zscored = request.zscores is not None
+    formats = [
+        (name, _format(name, ENTRIES[each.measure].kind, zscored))
+        for each in result.wanted
+        if each.measure not in ("runid", "num_q") and ENTRIES[each.measure].kind != "geometric"
+        for name in each.names
+    ]
     if request.queries and formats:
         line = "".join(form for _, form in formats)
         rows = result.per_query.select(
@@ -262,5 +303,11 @@ def printed(request: Request, result: Result) -> Iterator[str]:
             if each.measure == "runid":
                 yield f"{name:<22}\tall\t{result.tag}\n"
             elif kind != "text":
-                value = result.whole[name]
-                yield f"{name:<22}\tall\t" + (f"{value:.0f}\n" if kind == "count" else f"{value:6.4f}\n")
+                yield _format(name, kind, zscored) % ("all", result.whole[name])
+
+
+def _format(name: str, kind: Kind, zscored: bool) -> str:
+    label = f"{name:<22}".replace("%", "%%")
+    if kind == "text":
+        return f"{label}\t%s\t'%s'\n"
+    return f"{'Z' if zscored else ''}{label}\t%s\t{'%.0f' if kind == 'count' and not zscored else '%6.4f'}\n"

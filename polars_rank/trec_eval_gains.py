@@ -1,6 +1,7 @@
 """What trec_eval computes from gains, persistence and unjudged items; see `trec_eval_values`."""
 
 from collections.abc import Mapping, Sequence
+from itertools import count
 from math import log2
 
 import polars as pl
@@ -42,12 +43,11 @@ def by_gain(grades: pl.DataFrame, returned: pl.DataFrame, wanted: Sequence[Wante
             tables.append(_residual(returned, each))
         elif each.measure == "unj":
             unjudged = {
-                f"unjudged@{k:.0f}": ((pl.col("code") < 0) & (pl.col("rank") <= k)).sum()
-                for k in each.numbers
+                f"unjudged@{k}": ((pl.col("code") < 0) & (pl.col("rank") <= k)).sum() for k in each.numbers
             }
             tables.append(returned.group_by("query").agg(**unjudged))
         elif each.measure == "relstring":
-            tables.append(_relevances(returned, int(each.numbers[0])))
+            tables.append(_relevances(returned, each.numbers[0]))
     return tables
 
 
@@ -76,7 +76,7 @@ def _discounted(
         size=pl.len().cast(pl.Int64),
         ideal_dcg=pl.col("ideal").max(),
         ideal_gain=pl.col("gain").sort_by("place").cum_sum().last(),
-        **{f"ideal@{k:.0f}": pl.col("ideal").filter(pl.col("place") <= k).max() for k in cutoffs},
+        **{f"ideal@{k}": pl.col("ideal").filter(pl.col("place") <= k).max() for k in cutoffs},
     )
     place = pl.col("rank")
     walked = (
@@ -92,7 +92,7 @@ def _discounted(
     whole = walked.group_by("query").agg(
         dcg=pl.col("dcg").filter(place == length).sum(),
         **{
-            f"dcg@{k:.0f}": pl.col("dcg").filter(place == pl.min_horizontal(pl.lit(k), length)).sum()
+            f"dcg@{k}": pl.col("dcg").filter(place == pl.min_horizontal(pl.lit(k), length)).sum()
             for k in cutoffs
         },
     )
@@ -110,8 +110,8 @@ def _discounted(
         )
         .group_by("query")
         .agg(
-            _in_order(pl.col("share").filter(pl.col("gain") > 0), place.filter(pl.col("gain") > 0)),
-            _in_order(pl.col("worth"), place),
+            in_order(pl.col("share").filter(pl.col("gain") > 0), place.filter(pl.col("gain") > 0)),
+            in_order(pl.col("worth"), place),
             better=(pl.col("gain") > 0).sum().cast(pl.Int64),
         )
     )
@@ -121,7 +121,8 @@ def _discounted(
     return size.rename({name: f"{name}|{choice}" for name in size.columns if name != "query"})
 
 
-def _in_order(value: pl.Expr, place: pl.Expr) -> pl.Expr:
+def in_order(value: pl.Expr, place: pl.Expr) -> pl.Expr:
+    """Sum in the order of `place`, one value after the other."""
     return value.sort_by(place).cum_sum().last()
 
 
@@ -158,29 +159,28 @@ def _at_levels(ideal: pl.DataFrame, walked: pl.DataFrame) -> pl.DataFrame:
         how="left",
     )
     share = pl.col("dcg").fill_null(0.0) / pl.col("ideal")
-    return seen.group_by("query").agg(levels=_in_order(share, pl.col("place")) / pl.len())
+    return seen.group_by("query").agg(levels=in_order(share, pl.col("place")) / pl.len())
 
 
 def _rank_biased(grades: pl.DataFrame, returned: pl.DataFrame, wanted: Wanted) -> pl.DataFrame:
     """Sum gains that wear off; gains beyond 0 to 1 are brought there by the query's own range."""
-    chosen = list(wanted.gains.values())
-    ranges = (
-        grades.group_by("query")
-        .agg(code=pl.int_ranges(0, pl.col("code").max() + 1))
-        .explode("code")
-        .select("query", _gain(wanted.gains))
-        .group_by("query")
-        .agg(
-            least=pl.min_horizontal(pl.col("gain").min(), *map(pl.lit, chosen)),
-            most=pl.max_horizontal(pl.col("gain").max(), *map(pl.lit, chosen)),
-        )
+    # All levels up to the query's highest grade count, whether an item has them or not.
+    lowest = next(level for level in count() if level not in wanted.gains)
+    highest = pl.col("code").max()
+    for level in sorted(wanted.gains, reverse=True):
+        highest = pl.when(highest == level).then(level - 1).otherwise(highest)
+    plain = highest >= lowest
+    chosen = [pl.lit(gain) for gain in wanted.gains.values()]
+    ranges = grades.group_by("query").agg(
+        least=pl.min_horizontal(pl.when(plain).then(float(lowest)), *chosen),
+        most=pl.max_horizontal(pl.when(plain).then(highest.cast(pl.Float64)), *chosen),
     )
     known = (pl.col("code") >= 0) | pl.col("code").is_in(list(wanted.gains))
     beyond = (pl.col("least") < 0) | (pl.col("most") > 1)
     scaled = (pl.col("gain") - pl.col("least")) / (pl.col("most") - pl.col("least"))
     worth = pl.when(known & beyond).then(scaled).otherwise("gain") * _weight(wanted.persistence, returned)
     rows = returned.with_columns(_gain(wanted.gains)).join(ranges, on="query", how="left")
-    total = _in_order(worth, pl.col("rank"))
+    total = in_order(worth, pl.col("rank"))
     return rows.group_by("query").agg(((1 - wanted.persistence) * total).alias("|".join(wanted.names)))
 
 
@@ -188,7 +188,7 @@ def _residual(returned: pl.DataFrame, wanted: Wanted) -> pl.DataFrame:
     p = wanted.persistence
     weight = _weight(p, returned)
     unjudged = pl.col("code") < 0
-    total = _in_order(pl.when(unjudged).then(weight).otherwise(0.0), pl.col("rank"))
+    total = in_order(pl.when(unjudged).then(weight).otherwise(0.0), pl.col("rank"))
     rest = weight.filter(pl.col("rank") == pl.col("length")).sum() * p
     value = pl.when(unjudged.any()).then(rest + (1 - p) * total).otherwise(0.0)
     return returned.group_by("query").agg(value.alias("|".join(wanted.names)))
@@ -201,7 +201,7 @@ def _weight(persistence: float, returned: pl.DataFrame) -> pl.Expr:
     return pl.lit(weights).gather(pl.col("rank") - 1)
 
 
-def _relevances(returned: pl.DataFrame, length: int) -> pl.DataFrame:
+def _relevances(returned: pl.DataFrame, length: float) -> pl.DataFrame:
     code = pl.col("code")
     letter = (
         pl.when(code > 9)

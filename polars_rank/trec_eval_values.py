@@ -118,8 +118,8 @@ def _binary(returned: pl.DataFrame, wanted: Sequence[Wanted], options: Options) 
         pl.col("summed", "kept", "inferred", "gained").max(),
         first=rank.min(),
         found_at_r=(rank <= relevant).sum().cast(pl.Int64),
-        **{f"found@{k:.0f}": (rank <= k).sum().cast(pl.Int64) for k in cutoffs},
-        **{f"summed@{k:.0f}": pl.col("summed").filter(rank <= k).max() for k in cutoffs},
+        **{f"found@{k}": (rank <= k).sum().cast(pl.Int64) for k in cutoffs},
+        **{f"summed@{k}": pl.col("summed").filter(rank <= k).max() for k in cutoffs},
         **{
             f"precision@{share}": pl.col("precision")
             .filter(found >= _needed(share, relevant, options.version))
@@ -141,12 +141,18 @@ def _needed(share: float, relevant: pl.Expr, version: Version) -> pl.Expr:
 
 
 def _multiple(share: float, relevant: pl.Expr) -> pl.Expr:
-    return (share * relevant + 0.9).cast(pl.Int64)
+    # No ranking is longer than 2^62, and a column holds no number that is much greater.
+    return (share * relevant + 0.9).clip(-(2.0**62), 2.0**62).cast(pl.Int64)
 
 
 def _share(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
     """Divide; nothing of nothing is nothing."""
     return pl.when(whole != 0).then(part / whole).otherwise(0.0)
+
+
+def _divisor(number: float) -> pl.Expr:
+    """Make a column of a number: Polars divides by a literal as * (1 / number), which is off by a bit."""
+    return _retrieved * 0 + number
 
 
 def _geometric(value: pl.Expr) -> pl.Expr:
@@ -169,7 +175,7 @@ def _utility(wanted: Wanted, options: Options) -> list[pl.Expr]:
 
 
 def _cut(column: str, whole: Callable[[float], pl.Expr]) -> "Formula":
-    return lambda wanted, _: [_share(pl.col(f"{column}@{k:.0f}"), whole(k)) for k in wanted.numbers]
+    return lambda wanted, _: [_share(pl.col(f"{column}@{k}"), whole(k)) for k in wanted.numbers]
 
 
 def _interpolated(wanted: Wanted, _: Options) -> list[pl.Expr]:
@@ -181,7 +187,7 @@ def _eleven_points(wanted: Wanted, _: Options) -> list[pl.Expr]:
     total = pl.lit(0.0)
     for share in reversed(wanted.numbers):
         total = total + pl.col(f"precision@{share}")
-    return [total / len(wanted.numbers)]
+    return [total / _divisor(len(wanted.numbers))]
 
 
 def _gained(value: Callable[[Callable[[str], pl.Expr]], pl.Expr]) -> "Formula":
@@ -213,7 +219,7 @@ FORMULAS: dict[str, Formula] = {
     "bpref": _single(_share(pl.col("kept"), _relevant)),
     "recip_rank": _single(_share(pl.lit(1.0), pl.col("first"))),
     "iprec_at_recall": _interpolated,
-    "P": _cut("found", pl.lit),
+    "P": _cut("found", _divisor),
     "relstring": _single(pl.col("relevances").fill_null("")),
     "recall": _cut("found", lambda _: _relevant),
     "infAP": _single(_share(pl.col("inferred"), _relevant)),
@@ -231,11 +237,11 @@ FORMULAS: dict[str, Formula] = {
     "Rndcg": _gained(lambda column: pl.when(_relevant > 0).then(column("levels")).otherwise(0.0)),
     "G": _gained(lambda column: _share(column("worth"), column("ideal_gain"))),
     "ndcg_cut": lambda wanted, _: [
-        _share(pl.col(f"dcg@{k:.0f}|"), pl.col(f"ideal@{k:.0f}|")) for k in wanted.numbers
+        _share(pl.col(f"dcg@{k}|"), pl.col(f"ideal@{k}|")) for k in wanted.numbers
     ],
-    "map_cut": lambda wanted, _: [_share(pl.col(f"summed@{k:.0f}"), _relevant) for k in wanted.numbers],
+    "map_cut": lambda wanted, _: [_share(pl.col(f"summed@{k}"), _relevant) for k in wanted.numbers],
     "relative_P": _cut("found", lambda k: pl.min_horizontal(pl.lit(k), _relevant)),
-    "success": lambda wanted, _: [(pl.col(f"found@{k:.0f}") > 0).cast(pl.Float64) for k in wanted.numbers],
+    "success": lambda wanted, _: [(pl.col(f"found@{k}") > 0).cast(pl.Float64) for k in wanted.numbers],
     "set_P": _single(_share(_hits, _retrieved)),
     "set_relative_P": _single(_share(_hits, pl.min_horizontal(_retrieved, _relevant))),
     "set_recall": _single(_share(_hits, _relevant)),
@@ -245,5 +251,5 @@ FORMULAS: dict[str, Formula] = {
     "yaap": _single(((1 + pl.col("summed")) / (1 + _relevant - pl.col("summed"))).log()),
     "rbp": lambda wanted, _: [pl.col("|".join(wanted.names))],
     "rbp_resid": lambda wanted, _: [pl.col("|".join(wanted.names))],
-    "unj": _cut("unjudged", pl.lit),
+    "unj": _cut("unjudged", _divisor),
 }

@@ -87,29 +87,38 @@ WITH
         LEFT JOIN _rank_judgements AS q ON FALSE
     ),
 
-    _rank_known AS (
+    -- A number is far cheaper to group, partition and join by than a struct.
+    _rank_numbered AS MATERIALIZED (
+        SELECT
+            ranking,
+            row_number() OVER () AS number
+        FROM (SELECT DISTINCT ranking FROM _rank_rows WHERE NOT incomplete)
+    ),
+
+    _rank_known AS MATERIALIZED (
         SELECT
             r.query,
             r.id::varchar AS item,
             CASE WHEN typeof(r.id) LIKE 'ENUM%' THEN r.id::varchar END AS item_text,
             r.id,
-            r.ranking,
+            g.number AS ranking,
             CASE WHEN NOT isnan(r.relevance::double) THEN r.relevance::double END AS relevance,
             CASE WHEN NOT isnan(r.rank::double) THEN r.rank::double END AS rank,
             CASE WHEN NOT isnan(r.score::double) THEN r.score::double * CASE WHEN descending THEN 1 ELSE -1 END + 0.0 END
                 AS score,
             list_contains(n.names, 'score') AS has_score,
             list_contains(n.names, 'rank') AS has_rank
-        FROM _rank_rows AS r, _rank_names AS n
+        FROM _rank_rows AS r
+        INNER JOIN _rank_numbered AS g ON r.ranking = g.ranking
+        CROSS JOIN _rank_names AS n
         WHERE NOT r.incomplete
     ),
 
-    _rank_placed AS (
+    _rank_placed AS MATERIALIZED (
         SELECT
             *,
-            rank() OVER (PARTITION BY ranking ORDER BY key DESC) AS first,
-            rank() OVER (PARTITION BY ranking ORDER BY key DESC) - 1 + count(*) OVER (PARTITION BY ranking, key) AS last,
-            row_number() OVER (PARTITION BY ranking ORDER BY known DESC, key DESC, item_text DESC, id DESC) AS position
+            row_number() OVER in_order AS position,
+            lead(key) OVER in_order AS next_key
         FROM (
             SELECT
                 *,
@@ -118,6 +127,7 @@ WITH
             FROM _rank_known
             WHERE CASE WHEN qrels IS NULL THEN rank >= 1 WHEN has_score THEN TRUE ELSE rank IS NOT NULL END
         )
+        WINDOW in_order AS (PARTITION BY ranking ORDER BY known DESC, key DESC, item_text DESC, id DESC)
     ),
 
     _rank_both_orders AS (
@@ -132,16 +142,37 @@ WITH
     ),
 
     _rank_whole AS (
-        SELECT
-            *,
-            count(*) OVER (PARTITION BY ranking, rank) AS equal_rank
-        FROM _rank_known
-        WHERE rank >= 1 AND isfinite(rank)
+        SELECT * FROM _rank_known WHERE rank >= 1 AND isfinite(rank)
     ),
 
-    _rank_asked AS (SELECT DISTINCT query FROM _rank_known),
+    _rank_levels AS MATERIALIZED (
+        SELECT
+            ranking,
+            rank,
+            any_value(query) AS query,
+            count(*) AS equals
+        FROM _rank_whole
+        GROUP BY ranking, rank
+    ),
 
-    _rank_graded AS (SELECT * FROM _rank_grades WHERE NOT incomplete),
+    _rank_in_order AS (
+        SELECT
+            *,
+            row_number() OVER (PARTITION BY ranking ORDER BY rank ASC, item_text DESC, id DESC) AS position
+        FROM _rank_whole
+        WHERE qrels IS NOT NULL AND NOT has_score
+    ),
+
+    _rank_moved AS (
+        SELECT
+            *,
+            position + max(floor(rank) - position) OVER (PARTITION BY ranking ORDER BY position) AS place
+        FROM _rank_in_order
+    ),
+
+    _rank_asked AS MATERIALIZED (SELECT DISTINCT query FROM _rank_known),
+
+    _rank_graded AS MATERIALIZED (SELECT * FROM _rank_grades WHERE NOT incomplete),
 
     _rank_answered AS (
         SELECT DISTINCT query FROM _rank_graded WHERE query IN (SELECT query FROM _rank_asked)
@@ -203,10 +234,10 @@ WITH
                 SELECT 1 FROM _rank_known AS r INNER JOIN _rank_graded AS q ON r.query = q.query AND r.item = q.item
             )
         UNION ALL
-        SELECT 9, 'item twice in a ranking', query, item, NULL
+        SELECT 9, 'item twice in a ranking', any_value(query), item, NULL
         FROM _rank_known
         WHERE item IS NOT NULL
-        GROUP BY ranking, query, item
+        GROUP BY ranking, item
         HAVING count(*) > 1
         UNION ALL
         SELECT 10, 'item judged twice', query, item, NULL
@@ -219,6 +250,10 @@ WITH
         FROM _rank_known
         WHERE has_score AND score IS NULL AND (qrels IS NOT NULL OR rank >= 1)
         UNION ALL
+        SELECT 11.5, 'score infinite', query, item, NULL
+        FROM _rank_known
+        WHERE isinf(score) AND (qrels IS NOT NULL OR rank >= 1)
+        UNION ALL
         SELECT 12, 'rank null or NaN', query, item, NULL
         FROM _rank_known
         WHERE qrels IS NOT NULL AND has_rank AND rank IS NULL
@@ -227,18 +262,21 @@ WITH
         UNION ALL
         SELECT 14, 'rank not whole', query, item, NULL FROM _rank_whole WHERE rank % 1 != 0
         UNION ALL
-        SELECT 15, 'rank tied', query, item, NULL FROM _rank_whole WHERE equal_rank > 1
+        SELECT 15, 'rank tied', w.query, w.item, NULL
+        FROM _rank_whole AS w
+        INNER JOIN _rank_levels AS l ON w.ranking = l.ranking AND w.rank = l.rank
+        WHERE l.equals > 1
         UNION ALL
-        SELECT 16, 'ranks with a gap', query, NULL, NULL
-        FROM _rank_whole
-        GROUP BY ranking, query
-        HAVING max(rank) > count(DISTINCT rank)
+        SELECT 16, 'ranks with a gap', any_value(query), NULL, NULL
+        FROM _rank_levels
+        GROUP BY ranking
+        HAVING max(rank) > count(*)
         UNION ALL
         SELECT 17, 'rank against score', query, item, NULL
         FROM _rank_both_orders
         WHERE by_score > by_rank + equal_rank - 1 OR by_rank > by_score + equal_score - 1
         UNION ALL
-        SELECT DISTINCT ON (ranking) 18, 'tie across k', query, NULL, NULL FROM _rank_placed WHERE first <= k AND last > k
+        SELECT 18, 'tie across k', query, NULL, NULL FROM _rank_placed WHERE position = k AND key = next_key
         UNION ALL
         SELECT 19, 'unjudged within k', query, item, NULL
         FROM _rank_placed
@@ -255,10 +293,24 @@ WITH
         FROM _rank_graded
         WHERE qrels IS NOT NULL AND relevance IS NULL
         UNION ALL
+        SELECT 20.2, 'query without a grade', query, NULL, NULL
+        FROM _rank_graded
+        WHERE qrels IS NOT NULL
+        GROUP BY query
+        HAVING count(relevance) = 0
+        UNION ALL
+        SELECT 20.4, 'ranking without a grade', query, NULL, NULL
+        FROM _rank_known
+        WHERE qrels IS NULL
+        GROUP BY ranking, query
+        HAVING count(relevance) = 0
+        UNION ALL
         SELECT 21, 'no grade reaches min_relevance', query, NULL, NULL
         FROM _rank_graded
         GROUP BY query
         HAVING coalesce(max(relevance) < min_relevance, TRUE)
+        UNION ALL
+        SELECT 21.5, 'grade infinite', query, item, NULL FROM _rank_graded WHERE isinf(relevance)
         UNION ALL
         SELECT 22, 'grade above max_relevance', query, item, NULL FROM _rank_graded WHERE relevance > max_relevance
         UNION ALL
@@ -272,6 +324,8 @@ WITH
                 SELECT 1 FROM _rank_known AS missed
                 WHERE missed.relevance IS NOT NULL AND NOT coalesce(missed.rank >= 1, FALSE)
             )
+        UNION ALL
+        SELECT 24, 'rank moved to a place of its own', query, item, NULL FROM _rank_moved WHERE place != rank
     ),
 
     _rank_checked AS (

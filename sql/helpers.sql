@@ -3,6 +3,7 @@
 
 -- NaN is greater than any number, so it is kept out by <= 'inf'. Whole numbers know no NaN: their type is known to the
 -- planner, which leaves out the comparison and with it the cast of every row.
+-- A null may pass: this stands beside a comparison, which it fails.
 CREATE OR REPLACE MACRO rank._is_number(x) AS
     typeof(x) LIKE '%INT%' OR x::double <= 'inf'::double;
 
@@ -71,6 +72,17 @@ CREATE OR REPLACE MACRO rank._positive_fault(option, value) AS
 CREATE OR REPLACE MACRO rank._share_fault(option, value) AS
     rank.main._fault(try_cast(value AS double) BETWEEN 0 AND 1, option || ' must be a number from 0 to 1', value);
 
+CREATE OR REPLACE MACRO rank._empty_fault(empty) AS
+    CASE WHEN empty IS NOT NULL THEN rank.main._fault(try_cast(empty AS double) IS NOT NULL, 'empty must be a number or NULL', empty) END;
+
+-- `empty` where no row is relevant; the value is 0 there already. A constant empty := 0.0 lets the planner drop the test.
+-- Not a count: dropped beside other aggregates, it ends a correlated subquery in an internal error of DuckDB.
+CREATE OR REPLACE MACRO rank._unless_empty(is_relevant, empty, value) AS
+    CASE
+        WHEN NOT coalesce(try_cast(empty AS double) = 0, FALSE) AND NOT coalesce(bool_or(is_relevant), FALSE) THEN empty::double
+        ELSE value
+    END;
+
 -- A grade above max_relevance anywhere in the group: the value is NaN, never a plausible number.
 CREATE OR REPLACE MACRO rank._nan_above(relevance, max_relevance, value) AS
     CASE
@@ -79,6 +91,9 @@ CREATE OR REPLACE MACRO rank._nan_above(relevance, max_relevance, value) AS
         ELSE value
     END;
 
+-- From the next place on, decay ^ (place - 1) is 0 in floating point.
+CREATE OR REPLACE MACRO rank._places_above_zero(decay) AS
+    CASE WHEN decay = 0 THEN 1 WHEN decay = 1 THEN 'inf'::double ELSE ceil(746 / -ln(decay::double)) END;
 -- The names in a list, in lower case: none where there is no list, and where there is something else.
 CREATE OR REPLACE MACRO rank._names(names) AS
     [lower(x) FOR x IN coalesce(try_cast(names::varchar AS varchar[]), [])];

@@ -1,73 +1,85 @@
 -- Preference measures; formulas, rules and sources are told in polars_rank/measures/preference.py.
 
 CREATE OR REPLACE MACRO rank.compatibility(rank, relevance, persistence := 0.95, normalized := TRUE) AS
-    CASE
-        WHEN NOT coalesce(persistence >= 0 AND persistence < 1, FALSE)
-            THEN error('persistence must be from 0 and below 1, got ' || coalesce(persistence::varchar, 'NULL'))
-        WHEN coalesce(normalized NOT IN (TRUE, FALSE), TRUE)
-            THEN error('normalized must be true or false, got ' || coalesce(normalized::varchar, 'NULL'))
-        ELSE
-            -- Sorted by grade, then rank, an item is in both tops from the deeper of its two places on.
-            coalesce(
-                [
-                    [
-                        list_sum([
-                            persistence::double ^ (d - 1) * coalesce(len([x FOR x IN deeper IF x <= d]), 0) / d
-                            FOR d IN range(1, depth + 1)
-                        ])
-                        / list_sum([
-                            persistence::double ^ (d - 1) * CASE WHEN normalized THEN least(d, len(deeper)) / d ELSE 1 END
-                            FOR d IN range(1, depth + 1)
-                        ])
-                        FOR depth IN [
-                            greatest(
-                                ceil(max(CASE WHEN rank >= 1 AND rank::double <= 'inf'::double THEN rank::double END)), len(deeper)
-                            )::bigint
-                        ]
-                    ][1]
-                    FOR deeper IN [
-                        [
-                            greatest(x.place, i) FOR x, i IN list_sort(
+    rank.main._checked(
+        coalesce(
+            rank.main._persistence_fault(persistence),
+            rank.main._fault(
+                list_contains(['true', 'false'], normalized::varchar), 'normalized must be true or false', normalized
+            )
+        ),
+        -- Sorted by grade, then rank, an item is in both tops from the deeper of its two places on. With the deeper
+        -- places in order, the tops of depth d share j items from the j-th of these places to the next.
+        coalesce(
+            [
+                list_sum([
+                    j * list_sum([
+                        persistence::double ^ (d - 1) / d
+                        FOR d IN range(least(place, x['depth'] + 1)::bigint, least(x['deeper'][j + 1], x['depth'] + 1)::bigint)
+                    ])
+                    FOR place, j IN x['deeper']
+                ])
+                / list_sum([
+                    persistence::double ^ (d - 1) * CASE WHEN normalized::boolean THEN least(d, len(x['deeper'])) / d ELSE 1 END
+                    FOR d IN range(1, x['depth']::bigint + 1)
+                ])
+                FOR x IN [
+                    struct_pack(
+                        deeper := list_sort([
+                            ceil(greatest(item['place'], i)) FOR item, i IN list_sort(
                                 list(struct_pack(
                                     below := -relevance::double,
-                                    place := CASE WHEN rank >= 1 AND rank::double <= 'inf'::double THEN rank::double ELSE 'inf' END
+                                    place := CASE WHEN rank.main._returned(rank) THEN rank::double ELSE 'inf' END
                                 ))
-                                FILTER (relevance > 0 AND relevance::double <= 'inf'::double)
+                                FILTER (relevance > 0 AND rank.main._is_number(relevance))
                             )
-                        ]
-                    ]
-                ][1],
-                0.0
-            )
-    END;
-
-CREATE OR REPLACE MACRO rank.pairwise_accuracy(rank, relevance, k := NULL, min_relevance := 1) AS
-    CASE
-        WHEN k < 1 OR k % 1 != 0
-            THEN error('k must be a whole number of at least 1, got ' || k || '; use NULL for the whole list')
-        WHEN NOT coalesce(min_relevance BETWEEN 0 AND 'inf'::double, FALSE)
-            THEN error('min_relevance must be a number from 0, got ' || coalesce(min_relevance::varchar, 'NULL'))
-        ELSE
-            -- In the list sorted by rank, relevant first among equals, the i-th relevant row at place p
-            -- has p - i others strictly above.
-            [
-                [
-                    CASE
-                        WHEN others > 0 AND others < len(ranked)
-                            THEN
-                                1 - list_sum([p - i FOR p, i IN [p FOR x, p IN ranked IF NOT x.other]])
-                                / (others * (len(ranked) - others))::double
-                    END
-                    FOR others IN [len([x FOR x IN ranked IF x.other])]
-                ][1]
-                FOR ranked IN [
-                    list_sort(
-                        list(struct_pack(
-                            place := rank::double,
-                            other := NOT coalesce(relevance >= min_relevance AND relevance::double <= 'inf'::double, FALSE)
-                        ))
-                        FILTER (rank >= 1 AND rank::double <= coalesce(k::double, 'inf'::double))
+                        ]),
+                        depth := least(
+                            greatest(
+                                ceil(max(CASE WHEN rank.main._returned(rank) THEN rank::double END)),
+                                count(CASE WHEN relevance > 0 AND rank.main._is_number(relevance) THEN 1 END)
+                            ),
+                            rank.main._places_above_zero(persistence)
+                        )
                     )
                 ]
-            ][1]
-    END;
+            ][1],
+            0.0
+        )
+    );
+
+CREATE OR REPLACE MACRO rank.pairwise_accuracy(rank, relevance, k := NULL, min_relevance := 1) AS
+    rank.main._checked(
+        coalesce(rank.main._k_fault(k), rank.main._min_relevance_fault(min_relevance)),
+        -- The i-th relevant row at place p has p - i others strictly above it, and likewise strictly below it in the list
+        -- sorted the other way round. A pair of equal ranks is in neither count, and so is worth one half.
+        [
+            CASE
+                WHEN len(x['down']) BETWEEN 1 AND x['items'] - 1
+                    THEN
+                        0.5::double + (list_sum(x['up']) - list_sum(x['down']))
+                        / (2 * len(x['down']) * (x['items'] - len(x['down'])))::double
+            END
+            FOR x IN [
+                [
+                    struct_pack(
+                        items := len(ranked),
+                        down := [p FOR item, p IN list_sort(ranked) IF NOT item['other']],
+                        up := [
+                            p FOR item, p IN list_sort([
+                                struct_pack(below := -item['place'], other := item['other']) FOR item IN ranked
+                            ])
+                            IF NOT item['other']
+                        ]
+                    )
+                    FOR ranked IN [
+                        list(struct_pack(
+                            place := rank::double,
+                            other := NOT coalesce(rank.main._relevant(relevance, min_relevance), FALSE)
+                        ))
+                        FILTER (rank.main._returned(rank, k))
+                    ]
+                ][1]
+            ]
+        ][1]
+    );

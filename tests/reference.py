@@ -422,7 +422,8 @@ def pairwise_accuracy(rows: Rows, *, k=None, min_relevance=1) -> Number:
     hits = _hits(rows, k, min_relevance)
     others = [rank for rank, grade in _returned(rows, k) if not _is_relevant(grade, min_relevance)]
     pairs = [(hit, other) for hit in hits for other in others]
-    return 1 - sum(other < hit for hit, other in pairs) / len(pairs) if pairs else None
+    wrong = [1 if other < hit else 0.5 if other == hit else 0 for hit, other in pairs]
+    return 1 - sum(wrong) / len(pairs) if pairs else None
 
 
 # Pool: what was judged. Buckley & Voorhees 2004, with the min(N, R) of trec_eval's m_bpref.c.

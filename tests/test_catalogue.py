@@ -50,7 +50,8 @@ def installed():
         "WHERE database_name = 'rank' AND function_type = 'macro' AND function_name[1] != '_'"
     ).fetchall()
     connection.close()
-    return {name: (kind, parameters, comment) for name, kind, parameters, comment in rows}
+    # The first form of a macro; a second one only refuses a call (link.sql).
+    return {name: (kind, parameters, comment) for name, kind, parameters, comment in reversed(rows)}
 
 
 @cache
@@ -156,14 +157,14 @@ def test_record(name):
     ],
 )
 def test_a_name_from_elsewhere_is_understood(program, spelling, name):
-    text = f"{spelling[:-1]}10" if spelling.endswith("_k") else spelling
+    text = f"{spelling[:-1]}10" if spelling.endswith(("_k", "@k")) else spelling
     text = f"{spelling[:-1]}0.5" if spelling.endswith("_x") else text
     measure, options, judged_only, aggregate = parse(text, convention=program)
     assert measure is MEASURES[name]
     assert not judged_only
     implied = dict(MEASURES[name].names[program][spelling])
     assert aggregate == implied.pop("aggregate", measure.aggregate)
-    if spelling.endswith("_k"):
+    if spelling.endswith(("_k", "@k")):
         implied["k"] = 10
     if spelling.endswith("_x"):
         assert len(options) == len(implied) + 1
@@ -191,7 +192,7 @@ def test_a_name_from_elsewhere_is_understood(program, spelling, name):
         ("INST(T=2,max_rel=4)", "inst(target=2, max_relevance=4)"),
         ("NERR10(p=0.8,max_rel=3)", "nerr(equation=10, persistence=0.8, max_relevance=3)"),
         ("Compat(p=0.8,normalize=False)", "compatibility(persistence=0.8, normalized=False)"),
-        ("Accuracy@10", "pairwise_accuracy(k=10)"),
+        ("Accuracy", "pairwise_accuracy()"),
         ("alpha_nDCG(alpha=0.3)@10", "alpha_ndcg(k=10, alpha=0.3)"),
         ("nNRBP(alpha=0.3,beta=0.8)", "nnrbp(persistence=0.8, alpha=0.3)"),
         ("context_precision@3", "average_precision(k=3, denominator='found')"),

@@ -80,6 +80,7 @@ def test_sound_tables_give_an_empty_table(engine):
             2,
             ["query q, item a", "query q, item b"],
         ),
+        (run("a", "b", score=[float("inf"), 1]), "score infinite", 1, ["query q, item a"]),
         (run("a", None, score=[2, 1]), "null query, item or key in run", 1, ["query q, item null"]),
         (
             run("a", "b", score=[2, 1], system=["s", None]),
@@ -96,6 +97,13 @@ def test_sound_tables_give_an_empty_table(engine):
         (run("a", "b", score=[2, 2], rank=[2, 1]), "tie across k", 1, ["query q"]),
         (run("a", "b", rank=[1, 1]), "rank tied", 2, ["query q, item a", "query q, item b"]),
         (run("a", "b", rank=[1, 3]), "ranks with a gap", 1, ["query q"]),
+        (
+            run("a", "b", "c", "d", rank=[1, 1, 2, 7]),
+            "rank moved to a place of its own",
+            2,
+            ["query q, item a", "query q, item c"],
+        ),
+        (run("a", "b", rank=[1.0, 2.5]), "rank moved to a place of its own", 1, ["query q, item b"]),
         (run("a", "b", rank=[0, 1]), "rank below 1", 1, ["query q, item a"]),
         (run("a", "b", rank=[1.0, 1.5]), "rank not whole", 1, ["query q, item b"]),
         (run("a", "b", rank=[1, None]), "rank null or NaN", 1, ["query q, item b"]),
@@ -105,6 +113,11 @@ def test_sound_tables_give_an_empty_table(engine):
 )
 def test_findings_in_a_run(engine, table, finding, count, examples):
     assert found(engine(table, QRELS, k=1))[finding] == (count, examples)
+
+
+def test_ranks_move_only_where_they_order_the_run(engine):
+    tied = run("a", "b", rank=[1, 1], score=[2.0, 1.0])
+    assert "rank moved to a place of its own" not in found(engine(tied, QRELS))
 
 
 @pytest.mark.parametrize(
@@ -117,6 +130,7 @@ def test_findings_in_a_run(engine, table, finding, count, examples):
         ([("q", "a", 0), ("q", "b", -1)], "no grade reaches min_relevance", 1, ["query q"]),
         ([("q", "a", 5)], "grade above max_relevance", 1, ["query q, item a"]),
         ([("q", "a", None), ("q", "b", 1)], "grade null or NaN", 1, ["query q, item a"]),
+        ([("q", "a", None), ("q", "b", None), ("r", "a", 1)], "query without a grade", 1, ["query q"]),
         ([("q", None, 1)], "null query or item in qrels", 1, ["query q, item null"]),
     ],
 )
@@ -148,13 +162,30 @@ def test_a_judged_table_needs_no_items(engine):
     assert found(engine(judged)) == {"rank tied": (2, ["query q"]), "unjudged within k": (1, ["query q"])}
 
 
+def test_a_judged_table_may_lack_grades_or_have_infinite_ones(engine):
+    judged = pl.DataFrame(
+        {
+            "query": ["q", "q", "q", "r"],
+            "system": ["s", "s", "t", "s"],
+            "item": ["a", "b", "a", "a"],
+            "rank": [1, 2, 1, 1],
+            "score": [2.0, float("-inf"), 1.0, 1.0],
+            "relevance": [float("inf"), 1.0, None, None],
+        }
+    )
+    findings = found(engine(judged))
+    assert findings["ranking without a grade"] == (2, ["query q", "query r"])
+    assert findings["grade infinite"] == (1, ["query q, item a"])
+    assert findings["score infinite"] == (1, ["query q, item b"])
+
+
 def test_lazy_tables_give_a_plan():
     plan = check(run("a", "b", score=[2.0, 1.0]).lazy(), QRELS.lazy())
     assert isinstance(plan, pl.LazyFrame)
     assert plan.collect().is_empty()
 
 
-@pytest.mark.parametrize("k", [0, 1.5, True])
+@pytest.mark.parametrize("k", [0, 1.5, True, None, "10"])
 def test_k_is_a_whole_number(k):
     with pytest.raises(ValueError, match="k must be a whole number of at least 1"):
         check(run("a", score=[1.0]), QRELS, k=k)

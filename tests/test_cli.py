@@ -19,6 +19,7 @@ import polars_rank as rank
 from polars_rank import run_files, scanning
 from polars_rank.cli import app, main
 from polars_rank.printing import as_text
+from polars_rank.report import standings
 from polars_rank.shell_arguments import in_shell
 
 COLLECTIONS = Path(__file__).parent / "collections"
@@ -256,14 +257,14 @@ def test_runs_ordered_by_score_and_by_rank_stand_side_by_side(run, folder):
     ("content", "options", "note"),
     [
         (RUN + "t9 Q0 x 1 7 one\n", [], "queries without any judgement are left out: one 1"),
-        (RUN + "t9 Q0 x 1 7 one\n", ["--queries", "run"], "judgement count, with nothing judged: one 1"),
+        (RUN + "t9 Q0 x 1 7 one\n", ["--queries", "run"], "judgement have no value: one 1"),
         (RUN[:36], [], "of 2 judged queries, those that a run lacks count as empty rankings"),
         (RUN[:36], ["--queries", "both"], "of 2 judged queries, those that a run lacks are left out: one 1"),
         (RUN.replace("1.5", "nan"), [], "items whose score is null or NaN stand last: one 1"),
         (OTHER, [], "unjudged items in the top 10 count as not relevant: two 1 of 2"),
         (
             "t1 Q0 A 1 2 one\nt2 Q0 C 1 2 one\n",
-            [],
+            ["--allow-no-match"],
             "no item that one returned is judged, so nothing counts as found: one has 'A', 'C', …; "
             "the qrels 'a', 'b', 'c', …",
         ),
@@ -289,6 +290,32 @@ def test_many_systems_make_one_short_note(run, folder):
     _, _, said = run("evaluate", "qrels", "many.run")
     assert said.endswith(": s0 1, s1 1, s2 1, s3 1, s4 1 and 4 more\n")
     assert said.count("\n") == 1
+
+
+def test_ranks_that_move_are_counted(run, folder):
+    (folder / "tied.csv").write_text("query,item,rank\nt1,a,1\nt1,b,1\nt1,x,2\nt2,c,1\n")
+    code, out, said = run("evaluate", "qrels", "tied.csv", "-m", "P@1", "--format", "csv")
+    assert (code, out) == (0, "system,queries,P@1\ntied,2,0.5\n")
+    assert "note: items of tied or fractional ranks moved to places of their own: tied 2\n" in said
+    (folder / "scored.run").write_text("t1 Q0 a 1 2 x\nt1 Q0 b 1 1 x\nt2 Q0 c 1 1 x\n")
+    assert run("evaluate", "qrels", "scored.run")[2] == ""
+    _, _, said = run("evaluate", "qrels", "scored.run", "--order-by", "rank")
+    assert "places of their own: x 1\n" in said
+
+
+@pytest.mark.parametrize("command", ["evaluate", "compare"])
+def test_a_run_without_a_judged_item_exits_1_unless_that_is_allowed(run, folder, command):
+    (folder / "none.run").write_text("t1 Q0 1 1 2 none\nt2 Q0 2 2 1 none\n")
+    arguments = [command, "qrels", "one.run", "none.run", "-m", "AP"]
+    code, out, said = run(*arguments)
+    assert (code, out) == (1, "")
+    assert "no item that none returned is judged" in said
+    assert "none has '1', '2', …; the qrels 'a', 'b', 'c', …; if that is right, --allow-no-match" in said
+    code, out, said = run(*arguments, "--allow-no-match")
+    assert code == 0
+    assert "none" in out
+    assert "note: no item that none returned is judged" in said
+    assert "Warning" not in said
 
 
 # What is refused
@@ -363,6 +390,41 @@ def test_what_is_refused(run, folder, arguments, code, words):
     assert said.startswith("polars-rank: ")
     assert said.count("\n") == 1
     assert words in said
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (
+            b"query,item,score,system\nt1,a,1,s\nt1,b,1,\n",
+            "rows without a system, such as query 't1', item 'b'",
+        ),
+        (
+            b"t1 Q0 " + b"x" * 1_000_000 + b" 1 1 t\n" + b"t1 Q0 " + b"x" * 1_000_000 + b" 2 1 t\n",
+            "row twice",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_run_is_told_in_one_short_line(run, folder, content, words):
+    (folder / "bad.csv").write_bytes(content)
+    code, out, said = run("evaluate", "qrels", "bad.csv")
+    assert (code, out, said.count("\n")) == (1, "", 1)
+    assert words in said
+    assert len(said) < 1000
+
+
+def test_qrels_without_a_row_are_refused(run, folder):
+    (folder / "empty.csv").write_text("query,item,relevance\n")
+    code, _, said = run("evaluate", "empty.csv", "one.run")
+    assert (code, said) == (1, "polars-rank: empty.csv has a header and no row: there is no judgement\n")
+
+
+@pytest.mark.parametrize("content", ["", 'query,text\nt1,"a\n', "query,text\nt1,a,b\n"])
+def test_texts_that_cannot_be_read_are_named(run, folder, content):
+    (folder / "texts.csv").write_text(content)
+    code, _, said = run("compare", "qrels", "one.run", "two.run", "--query-texts", "texts.csv")
+    assert code == 1
+    assert said.startswith("polars-rank: texts.csv can't be read as CSV: ")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
@@ -474,17 +536,50 @@ def test_output_appears_whole_or_not_at_all(run, folder):
 def test_an_output_that_cannot_be_finished_leaves_the_old_file(run, folder, monkeypatch):
     (folder / "out").write_text("old")
 
-    def full(path, data):
-        with open(path, "wb") as file:
-            file.write(data[:3])
-        raise OSError(28, "No space left on device", str(path))
+    def full(*_):
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr("polars_rank.output_files.os.replace", full)
     code, _, said = run("evaluate", "qrels", "one.run", "-o", "out")
-    assert code == 1
-    assert said.endswith("No space left on device\n")
+    assert (code, said) == (1, "polars-rank: out: No space left on device\n")
     assert (folder / "out").read_text() == "old"
     assert sorted(path.name for path in folder.iterdir()) == ["one.run", "out", "qrels", "two.run"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["evaluate", "qrels", "one.run", "-o", "one.run"],
+        ["evaluate", "qrels", "one.run", "-o", "qrels", "--format", "csv"],
+        ["evaluate", "qrels", "one.run", "-o", "link"],
+        ["evaluate", "qrels", "one.run", "-o", "./hard"],
+        ["check", "qrels", "one.run", "-o", "qrels"],
+        ["fuse", "one.run", "two.run", "-o", "two.run"],
+        ["compare", "qrels", "one.run", "two.run", "-o", "two.run"],
+        ["compare", "qrels", "one.run", "two.run", "--html", "qrels"],
+        ["compare", "qrels", "one.run", "two.run", "--query-texts", "texts.csv", "-o", "texts.csv"],
+        ["compare", "qrels", "one.run", "two.run", "--item-texts", "texts.csv", "--html", "texts.csv"],
+        ["evaluate", "qrels", "*.parquet", "-o", "a.parquet"],
+    ],
+)
+def test_an_output_that_is_also_an_input_is_refused(run, folder, command):
+    (folder / "link").symlink_to("one.run")
+    (folder / "hard").hardlink_to(folder / "qrels")
+    (folder / "texts.csv").write_text("query,text\nt1,one\n")
+    rank.read_run("one.run").collect().write_parquet("a.parquet")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    code, out, said = run(*command)
+    assert (code, out) == (2, "")
+    assert "is also an input" in said
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_two_outputs_are_two_files(run):
+    command = ["compare", "qrels", "one.run", "two.run", "-o", "out.html", "--html", "./out.html"]
+    assert run(*command)[::2] == (
+        2,
+        "polars-rank: out.html is given as two outputs; one of them would be lost\n",
+    )
 
 
 def test_the_suffix_of_the_output_tells_the_format_and_format_overrules_it(run, folder):
@@ -499,6 +594,47 @@ def test_the_suffix_of_the_output_tells_the_format_and_format_overrules_it(run, 
         assert (folder / name).read_text().startswith(start)
     assert run(*command, "-o", "a.md", "--format", "csv")[0] == 0
     assert (folder / "a.md").read_text() == "system,queries,RR\none,2,0.75\n"
+
+
+def test_every_command_follows_the_suffix(run, folder):
+    runs = ["qrels", "one.run", "two.run"]
+    for command in (["evaluate", *runs], ["check", *runs], ["compare", *runs], ["list"]):
+        starts = {"a.json": "[\n", "a.md": "| ", "a.csv": ""}
+        if command[0] == "compare":
+            starts |= {"a.tex": "\\begin{tabular}", "a.HTML": "<div"}
+        else:
+            assert run(*command, "-o", "a.tex")[0] == 2
+        for name, start in starts.items():
+            assert run(*command, "-o", name)[0] == 0
+            assert (folder / name).read_text().startswith(start)
+        assert len(pl.read_csv("a.csv").columns) > 2
+        for name in ("a.csv.gz", "a.xlsx", "a.parquet"):
+            code, _, said = run(*command, "-o", name)
+            assert (code, (folder / name).exists()) == (2, False)
+            assert re.search(r"names no format .* use \.csv, .*, \.txt, or --format", said)
+        assert run(*command, "-o", "a.xlsx", "--format", "markdown")[0] == 0
+        assert (folder / "a.xlsx").read_text() == (folder / "a.md").read_text()
+        (folder / "a.xlsx").unlink()
+        for name in ("a", "a.txt"):
+            assert run(*command, "-o", name)[0] == 0
+            assert (folder / name).read_text() == run(*command)[1]
+    assert run("fuse", "one.run", "two.run", "-o", "a.xlsx")[0] == 2
+    assert run("fuse", "one.run", "two.run", "-o", "a.json")[2].endswith("or say --format\n")
+
+
+def test_the_comparison_as_numbers(run):
+    files = ["qrels", "one.run", "two.run"]
+    got = rows(run, "compare", *files, "-m", "RR", "--baseline", "two")
+    per_query = rank.evaluate(
+        pl.concat([rank.read_run("one.run"), rank.read_run("two.run")]), "RR", qrels=rank.read_qrels("qrels")
+    )
+    assert got == standings(per_query, "two").to_dicts()
+
+
+def test_a_file_has_no_colours(run, folder, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    assert run("compare", "qrels", "one.run", "two.run", "-o", "a.txt")[0] == 0
+    assert "\x1b" not in (folder / "a.txt").read_text()
 
 
 def test_tables_as_text():
@@ -696,6 +832,60 @@ def test_nobody_reads_on():
 def test_reads_from_pipes():
     done = shell("polars-rank evaluate <(cat qrels) <(gzip -c one.run) -m RR --format csv")
     assert (done.stdout, done.stderr) == ("system,queries,RR\none,2,0.75\n", "")
+
+
+def test_results_go_into_a_pipe_and_into_a_file_that_is_open():
+    wanted = "system,queries,RR\none,2,0.75\n"
+    command = "polars-rank evaluate qrels one.run -m RR --format csv -o"
+    assert shell(f"{command} /dev/stdout | cat").stdout == wanted
+    assert shell(f"{command} >(cat; touch done); until [ -e done ]; do sleep 0.01; done").stdout == wanted
+    logged = shell(f"echo first > log; {command} /dev/stdout >> log; echo last >> log; cat log").stdout
+    assert logged == f"first\n{wanted}last\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        ("evaluate qrels one.run >&-", 1, "polars-rank: standard output: Bad file descriptor\n"),
+        ("evaluate qrels two.run 2>&-", 0, ""),
+        ("evaluate qrels none 2>&-", 2, ""),
+        ("evaluate qrels two.run 2>/dev/full", 0, ""),
+        ("list > /dev/full", 1, "polars-rank: standard output: No space left on device\n"),
+        ("evaluate qrels one.run -o /dev/stdout >&-", 1, "polars-rank: /dev/stdout: Bad file descriptor\n"),
+        ("evaluate qrels one.run >> one.run", 2, "polars-rank: standard output is the input one.run; "),
+    ],
+)
+def test_streams_that_are_closed_or_full(command, code, said):
+    done = shell(f"polars-rank {command}")
+    assert done.returncode == code
+    assert done.stderr.startswith(said)
+    assert done.stderr.count("\n") == bool(said)
+    assert (done.stdout == "") == (code != 0)
+    assert "note" not in done.stdout
+
+
+def test_help_beyond_ascii_is_utf8():
+    done = subprocess.run(
+        [*MODULE, "compare", "--help"],
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+        capture_output=True,
+        check=True,
+    )
+    assert "╭" in done.stdout.decode()
+
+
+def test_an_interrupt_of_the_start_ends_it_quietly():
+    # As if it came while polars is imported.
+    code = (
+        "import builtins, os, signal, sys; sys.argv[0] = 'polars-rank'; real = builtins.__import__\n"
+        "def slow(name, *rest):\n"
+        "    if name == 'polars_rank.catalogue': os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return real(name, *rest)\n"
+        "builtins.__import__ = slow\n"
+        "import polars_rank\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
 def test_an_interrupt_ends_it_quietly():

@@ -2,6 +2,8 @@
 
 import ast
 import json
+import re
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -120,7 +122,7 @@ def same_but_for_the_name(call, judged, per_query, old, names):
 
 @pytest.mark.parametrize("function", SLICING)
 def test_a_slice_may_be_called_anything(judged, per_query, function):
-    # Polars itself reads a pattern where evaluate groups by the user's own names.
+    # These two refuse a pattern, as below.
     names = NAMES if function in ("evaluate", "rankings") else [*NAMES, *PATTERNS]
     same_but_for_the_name(SLICING[function], judged, per_query, PLAIN, names)
 
@@ -128,7 +130,9 @@ def test_a_slice_may_be_called_anything(judged, per_query, function):
 @pytest.mark.parametrize("function", IDS)
 def test_queries_systems_items_and_measures_may_be_called_anything(judged, per_query, function):
     old, call = IDS[function]
-    same_but_for_the_name(call, judged, per_query, old, NAMES)
+    same_but_for_the_name(
+        call, judged, per_query, old, NAMES if "measure" in function else [*NAMES, *PATTERNS]
+    )
 
 
 @pytest.mark.parametrize("name", [*STRANGE, *PATTERNS, "n", "p", "_one", "value", "measure"])
@@ -194,3 +198,80 @@ def test_a_column_has_one_part(judged, role):
     qrels = judged.select("query", "item", relevance=1).unique()
     with pytest.raises(ValueError, match="must be different columns, got 'query' twice"):
         rank.judge(run, qrels, **{role: "query"})
+
+
+ROLES = ["query", "item", "score", "rank", "relevance"]
+
+
+@pytest.mark.parametrize("name", [*PATTERNS, "^query$"])
+def test_a_pattern_is_refused_in_the_same_words(judged, name):
+    run = judged.filter(pl.col("rank").is_not_null()).drop("rank", "relevance").with_columns(score=1.0)
+    qrels = judged.select("query", "item", relevance=1).unique()
+    wide = run.with_columns(pl.lit("z").alias(name))
+    subtopics = qrels.with_columns(pl.lit(1).alias(name))
+    lists = pl.DataFrame({"query": ["q"], "items": [["a"]]})
+    calls = [
+        ("subtopic", partial(rank.judge_subtopics, run, subtopics, subtopic=name)),
+        ("keys", partial(rank.judge, wide, qrels, keys=["system", name])),
+        ("keys", partial(rank.check, wide, qrels, keys=["system", name])),
+        ("attributes", partial(rank.judge, wide, qrels, attributes=[name])),
+        ("by", partial(rank.evaluate, judged.with_columns(pl.lit("z").alias(name)), "AP", by=[name])),
+        ("keys", partial(rank.evaluate, judged.rename({"system": name}), "AP", keys=[name])),
+    ]
+    for part in ROLES:
+        files = [frame.rename({part: name}, strict=False) for frame in (run, qrels)]
+        calls.append((part, partial(rank.judge, *files, **{part: name})))
+        calls.append((part, partial(rank.check, *files, **{part: name})))
+        calls.append((part, partial(rank.evaluate, files[0], "AP", qrels=files[1], **{part: name})))
+    for part in ("query", "rank", "relevance"):
+        calls.append((part, partial(rank.evaluate, judged.rename({part: name}), "AP", **{part: name})))
+        calls.append((part, partial(rank.check, judged.rename({part: name}), **{part: name})))
+    calls += [
+        (part, partial(rank.from_lists, lists.rename({part: name}), **{part: name}))
+        for part in ("query", "items")
+    ]
+    for argument, call in calls:
+        with pytest.raises(ValueError, match=rf"{argument}.*={re.escape(repr(name))} is a pattern in Polars"):
+            call()
+
+
+def test_lists_carry_columns_of_any_name():
+    lists = pl.DataFrame({"query": ["q"], "items": [["a", "b"]], **{name: ["z"] for name in PATTERNS}})
+    assert rank.from_lists(lists).columns == ["query", "item", "rank", *PATTERNS]
+
+
+def test_the_score_is_not_the_rank(judged):
+    run = judged.filter(pl.col("rank").is_not_null()).select("query", "system", "item", "rank")
+    qrels = judged.select("query", "item", relevance=1).unique()
+    for call in (rank.judge, rank.check, partial(rank.evaluate, measures="AP")):
+        with pytest.raises(ValueError, match=r"score, .*must be different columns, got 'rank' twice"):
+            call(run, qrels=qrels, score="rank")
+
+
+def test_python_objects_are_no_keys(judged, per_query):
+    def with_objects(frame):
+        return frame.with_columns(pl.Series("o", [object() for _ in range(len(frame))], dtype=pl.Object))
+
+    run = judged.filter(pl.col("rank").is_not_null()).drop("rank", "relevance").with_columns(score=1.0)
+    qrels = judged.select("query", "item", relevance=1).unique()
+    rows, means = with_objects(judged), with_objects(per_query)
+    for call in (
+        lambda: rank.judge(with_objects(run), qrels, keys=["o"]),
+        lambda: rank.judge(with_objects(run), qrels, attributes=["o"]),
+        lambda: rank.judge(with_objects(run.drop("query")).rename({"o": "query"}), qrels),
+        lambda: rank.check(with_objects(run), qrels, keys=["o"]),
+        lambda: rank.evaluate(rows, "AP", keys=["o"]),
+        lambda: rank.evaluate(rows, "AP", query="o"),
+        lambda: rank.evaluate(rows, "AP", by=["o"]),
+        lambda: rank.summarize(means, by=["o"]),
+        lambda: rank.compare(means, by="o"),
+        lambda: rank.compare(means, system="o"),
+        lambda: rank.power(means, by="o"),
+        lambda: rank.gains(means, "x", "y", "AP", by="o"),
+        lambda: rank.diff(rows, rows, "AP", keys="o"),
+        lambda: standings(means, by="o"),
+        lambda: rank.rbo(rows, rows, by="o"),
+    ):
+        with pytest.raises(rank.DataError, match=r"\.(o|query) has type Object"):
+            call()
+    assert_frame_equal(rank.evaluate(rows, "AP"), rank.evaluate(judged, "AP"), check_row_order=False)

@@ -824,7 +824,7 @@ def test_columns_may_look_like_patterns(name):
 def test_objects_are_no_slices():
     frame = SLICED.with_columns(thing=pl.Series([object()] * SLICED.height, dtype=pl.Object))
     for function in (compare, power):
-        with pytest.raises(DataError, match=r"per_query\.thing has type Object, which can't tell rows apart"):
+        with pytest.raises(DataError, match=r"per_query\.thing has type Object, which Polars can't group"):
             function(frame, by="thing")
 
 

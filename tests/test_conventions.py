@@ -398,6 +398,90 @@ def test_a_program_without_a_convention_decides_names():
     assert parse("hits@10", convention="ranx").measure.name == "num_relevant_returned"
 
 
+@pytest.mark.parametrize("name", ["P", "recall", "success", "P(rel=2)"])
+def test_a_bare_name_of_many_cutoffs_is_refused_as_trec_eval_means_it(name):
+    for convention in ("trec_eval-9", "trec_eval-10"):
+        with pytest.raises(ValueError, match=rf"needs a number under convention='{convention}'.*_10"):
+            rank.evaluate(RUN, name, qrels=QRELS, convention=convention)
+    assert parse(name).options.get("k") is None
+    stem = name.partition("(")[0]
+    assert parse(f"{stem}@10", convention="trec_eval-9").options == {"k": 10}
+    assert parse(f"{stem}(k=None)", convention="trec_eval-9").options == {"k": None}
+
+
+@pytest.mark.parametrize("name", ["map", "ndcg", "recip_rank", "set_P", "precision"])
+def test_a_name_of_one_measure_needs_no_number(name):
+    assert parse(name, convention="trec_eval-9").options.get("k") is None
+
+
+def test_accuracy_at_a_cutoff_is_ambiguous():
+    with pytest.raises(ValueError, match=r"'accuracy@5' is ambiguous: pairwise_accuracy .*or success"):
+        parse("accuracy@5")
+    assert parse("Accuracy").measure.name == "pairwise_accuracy"
+    assert parse("Accuracy@5", convention="ir_measures").measure.name == "pairwise_accuracy"
+    for convention in ("beir", "sentence_transformers"):
+        call = parse("accuracy@5", convention=convention)
+        assert (call.measure.name, call.options) == ("success", {"k": 5})
+
+
+@pytest.mark.parametrize("name", ["nDCG(cutoff=20)@10", "ndcg_cut_20@10", "nDCG(k=20)@10"])
+def test_two_cutoffs_are_both_named(name):
+    with pytest.raises(ValueError, match="gives k twice, as 20 and 10; give it once"):
+        parse(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("P_5,10", ["P_5", "P_10"]),
+        ("P.5,10", ["P_5", "P_10"]),
+        ("ndcg_cut.5,10", ["ndcg_cut_5", "ndcg_cut_10"]),
+        ("map_cut_3,5,7", ["map_cut_3", "map_cut_5", "map_cut_7"]),
+        ("iprec_at_recall.0.1,0.5", ["iprec_at_recall_0.1", "iprec_at_recall_0.5"]),
+    ],
+)
+def test_a_list_of_cutoffs_is_several_measures(text, names):
+    assert_frame_equal(
+        rank.evaluate(RUN, [text, "AP"], qrels=QRELS), rank.evaluate(RUN, [*names, "AP"], qrels=QRELS)
+    )
+    with pytest.raises(ValueError, match=f"means several, {', '.join(names)}: name one of them"):
+        rank.to_sql(text)
+
+
+def test_official_is_what_trec_eval_prints():
+    columns = rank.evaluate(RUN, "official", qrels=QRELS).columns
+    assert [name for name in columns if name not in ("query", "system")] == [
+        *("num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank"),
+        *(f"iprec_at_recall_{tenth / 10:.2f}" for tenth in range(11)),
+        *(f"P_{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)),
+    ]
+
+
+def test_a_measure_of_a_list_is_given_once():
+    for measures in (["P_5,10", "P_5"], ["P_5,5"]):
+        with pytest.raises(ValueError, match="measures names 'P_5' twice"):
+            rank.evaluate(RUN, measures, qrels=QRELS)
+
+
+def test_the_command_takes_lists_of_cutoffs(tmp_path, capsys):
+    from polars_rank.cli import main
+
+    (tmp_path / "qrels").write_text("1 0 a 1\n", encoding="utf-8")
+    (tmp_path / "run").write_text("1 Q0 a 1 1.0 t\n", encoding="utf-8")
+    files = [str(tmp_path / "qrels"), str(tmp_path / "run")]
+    with pytest.raises(SystemExit) as end:
+        main(["evaluate", *files, "-m", "P_5,10", "-m", "official", "--format", "csv"])
+    assert end.value.code == 2
+    assert "measure 'P_5' is given twice" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as end:
+        main(["evaluate", *files, "-m", "P_5,10", "-m", "ndcg_cut.5", "--format", "csv"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "system,queries,P_5,P_10,ndcg_cut.5",
+        "t,1,0.2,0.1,1.0",
+    ]
+
+
 def test_the_command_leaves_to_a_convention_what_is_not_given(tmp_path, capsys):
     from polars_rank.cli import main
 

@@ -1,16 +1,21 @@
 """Contributions are told by hand, and add up to what the measure itself says."""
 
 import inspect
+import math
 import re
 
+import contributions
 import polars as pl
 import pytest
-from hypothesis import given
+from engines import Call, as_expression, same
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from test_every_measure import domain
 
 import polars_rank as rank
-from polars_rank import diff, gains
+from polars_rank import catalogue, diff, gains
 from polars_rank.catalogue import MEASURES
+from polars_rank.differences import contribution
 from polars_rank.errors import DataError
 
 SUMS = [
@@ -98,6 +103,40 @@ def test_row_order_and_laziness_change_nothing(measure, tables, seed):
     names = [name for name in changes.columns if not name.startswith("contribution")]
     assert other.select(names).rows() == changes.select(names).rows()
     assert other["contribution"].to_list() == pytest.approx(changes["contribution"].to_list(), abs=1e-12)
+
+
+SUMS_OVER_ITEMS = [name for name, measure in MEASURES.items() if measure.terms]
+GRADES = st.sampled_from([None, -1.0, 0.0, 0.5, 1.0, 2.0, 3.0, 5.0, math.nan])
+RANKS = st.sampled_from([None, 0.0, 1.0, 1.5, 2.0, 3.0, 4.0, 7.0, math.nan])
+
+
+@st.composite
+def calls(draw):
+    """Draw a measure that is a sum over items, every option at random."""
+    name = draw(st.sampled_from(SUMS_OVER_ITEMS))
+    options = [option for option in MEASURES[name].options if option != "empty"]
+    return Call(name, {option: draw(st.sampled_from(domain(name, option))) for option in options})
+
+
+@settings(max_examples=300)
+@given(calls(), st.lists(st.tuples(RANKS, GRADES), min_size=1, max_size=8), st.sampled_from([0, 1, 4]))
+@example(Call("ndcg", {"k": 10, "gain": {1: 1, 2: 100}}), [(1.0, 1.0), (2.0, 2.0), (3.0, 1.0)], 1)
+@example(Call("r_precision", {"multiple": 2.0}), [(1.0, 0.0), (2.0, 1.0), (None, 0.0)], 1)
+@example(Call("err", {"max_relevance": 1000}), [(1.0, 999.0), (2.0, 1000.0)], 1)
+def test_each_contribution_is_that_of_a_slow_loop(call, rows, total):
+    judged = pl.DataFrame(rows, schema={"rank": pl.Float64, "relevance": pl.Float64}, orient="row")
+    judged = judged.with_columns(query=1, total=total).with_row_index("item")
+    options = {name: total if value == "total" else value for name, value in call.options.items()}
+    expected = getattr(contributions, call.name)(rows, **options)
+    part = contribution(catalogue.Call(MEASURES[call.name], dict(call.options)), ["query"], text=str(call))
+    shuffled = judged.sample(fraction=1, shuffle=True, seed=3).lazy().with_columns(part=part)
+    for found in (judged.with_columns(part=part), shuffled.collect(engine="streaming").sort("item")):
+        assert all(map(same, found["part"].to_list(), expected)), (found, expected)
+    assert same(judged.select(as_expression(call)).item(), math.fsum(expected))
+
+
+def test_every_sum_over_items_has_a_slow_loop():
+    assert set(SUMS_OVER_ITEMS) == {name for name in MEASURES if hasattr(contributions, name)}
 
 
 JUDGED = pl.DataFrame(
@@ -214,7 +253,7 @@ def test_names_of_columns_are_arguments():
 @pytest.mark.parametrize(
     ("measure", "told"),
     [
-        ("bpref", "no sum over items; those that are: dcg, ndcg"),
+        ("bpref", "bpref, which is no sum over items; those that are: "),
         ("ideal_dcg", "no sum over items"),
         ("nDCG(empty=1)@3", "leave empty out"),
         ("AP(empty=None)", "leave empty out"),
@@ -251,6 +290,42 @@ def test_tables_that_disagree_are_refused():
         diff(JUDGED, JUDGED.with_columns(item=pl.lit(None, pl.String)), "RR")
     with pytest.raises(DataError, match=r"judged_a.rank has type String, which is no number"):
         diff(JUDGED.cast({"rank": pl.String}), JUDGED, "RR")
+
+
+def moved(grades, before, after, measure):
+    """Give each item's contribution to the difference, and the difference itself."""
+    a, b = (
+        pl.DataFrame({"query": "q", "item": list("abcdef")[: len(grades)], "rank": r, "relevance": grades})
+        for r in (before, after)
+    )
+    changes = diff(a, b, measure)
+    assert changes["contribution"].sum() == pytest.approx(value(b, measure) - value(a, measure), abs=1e-12)
+    return dict(changes.select("item", "contribution").rows()), value(b, measure) - value(a, measure)
+
+
+def test_gains_by_grade_are_those_of_the_measure():
+    parts, _ = moved([1, 2, 1], [1, 2, 3], [2, 3, 1], "nDCG(gains={1:1,2:100})@10")
+    best = 100 + 1 / math.log2(3) + 1 / 2
+    assert parts["b"] == pytest.approx((100 / 2 - 100 / math.log2(3)) / best)
+    assert parts["b"] == pytest.approx(-0.1294655887081208)
+
+
+def test_r_precision_looks_at_its_multiple_of_places():
+    parts, difference = moved([1, 0, 0], [None, 1, 2], [2, 1, 3], "Rprec_mult_2.0")
+    assert (parts, difference) == ({"a": 0.5, "b": 0.0, "c": 0.0}, 0.5)
+
+
+def test_a_scale_of_grades_that_no_float_holds_is_none_to_err():
+    parts, difference = moved([1, 0, 2], [1, 2, 3], [2, 3, 1], "ERR(max_relevance=2000)")
+    assert (set(parts.values()), difference) == ({0.0}, 0.0)
+
+
+def test_a_number_of_relevant_items_may_be_a_column():
+    totals = JUDGED.with_columns(total=5)
+    changes = diff(totals, totals, "R(num_relevant=total)@3")
+    assert dict(changes.select("item", "contribution_a").rows())["b"] == 1 / 5
+    with pytest.raises(DataError, match="judged_a has no column 'total'"):
+        diff(JUDGED, JUDGED, "R(num_relevant=total)@3")
 
 
 PER_QUERY = pl.DataFrame(

@@ -6,7 +6,13 @@ import gzip
 import json
 import lzma
 import os
+import pickle
+import random
+import signal
 import stat
+import subprocess
+import sys
+import zlib
 from pathlib import Path
 
 import polars as pl
@@ -16,7 +22,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from polars_rank.errors import DataError
-from polars_rank.formats import read_qrels, read_run, replace_file, write_run
+from polars_rank.formats import read_qrels, read_run, write_run
+from polars_rank.output_files import replace_file
 from polars_rank.text_tables import decode
 
 CASES = {
@@ -339,6 +346,20 @@ def test_parquet_is_told_by_content_and_stays_lazy(tmp_path):
         assert len(rows(read_run(tmp_path / name))) == 2
 
 
+@pytest.mark.parametrize("name", ["*", "^a.*$", "^.*$"])
+def test_columns_may_look_like_patterns(tmp_path, name):
+    table = pl.DataFrame(TABLE, schema=["query", "item", "score"], orient="row").with_columns(
+        pl.lit("z").alias(name)
+    )
+    for file in ("run.parquet", "run.csv", "run.tsv", "run.jsonl"):
+        write_run(table, tmp_path / file)
+        assert_frame_equal(read_run(tmp_path / file).collect(), table)
+    renamed = table.rename({"query": "z", name: "query"}).rename({"z": name})
+    renamed.write_parquet(tmp_path / "run.parquet")
+    found = read_run(tmp_path / "run.parquet", columns={"query": name, "other": "query"}).collect()
+    assert found["query"].to_list() == table["query"].to_list()
+
+
 def test_parquet_refusals(tmp_path, file):
     path = tmp_path / "bad.parquet"
     pl.DataFrame({"query": [0.5], "item": ["a"], "score": [1.0]}).write_parquet(path)
@@ -363,6 +384,30 @@ def test_gzip_that_is_cut_short_or_spoilt_is_refused(file):
     assert decode("", packed + bytes(512), comments=False).data.count(b"\n") == 100
 
 
+@pytest.mark.parametrize("lines", [1, 2, 3, 100])
+def test_gzip_inside_gzip_is_unpacked(file, lines):
+    # What it holds is hard to pack, so that the inner bytes vary.
+    text = "".join(f"q{random.Random(i).random()} Q0 d 1 {i} t\n" for i in range(lines)).encode()
+    assert rows(read_run(file(gzip.compress(gzip.compress(text))))) == rows(read_run(file(text)))
+    refused(read_run, file(gzip.compress(gzip.compress(text)[:-9])), "gzip")
+
+
+@pytest.mark.parametrize("told", SAME)
+def test_byte_order_marks_of_joined_files_are_no_part_of_an_id(file, told):
+    lines = SAME[told].splitlines(keepends=True)
+    joined = "".join(f"\ufeff{line}" for line in lines)
+    assert rows(read_run(file(joined)).select("query", "item", "score")) == TABLE
+    for parts in (joined.encode(), gzip.compress(joined.encode())):
+        twice = file(b"\xef\xbb\xbf" + parts if parts.startswith(b"\xef") else parts)
+        assert rows(read_run(twice).select("query", "item", "score")) == TABLE
+
+
+def test_a_line_end_that_is_missing_between_two_files_is_told(file):
+    joined = "q Q0 a 1 2 t\n" + "\ufeffq Q0 b 2 1 t" + "\ufeffq Q0 c 3 0 t\n"
+    refused(read_run, file(joined), "line 2", "byte order mark inside")
+    assert rows(read_run(file("q Q0 a 1 2 a\ufeffb c\n"))) == [("q", "a", 2.0, 1, "a\ufeffb c")]
+
+
 @pytest.mark.parametrize(
     ("start", "problem"),
     [
@@ -371,13 +416,26 @@ def test_gzip_that_is_cut_short_or_spoilt_is_refused(file):
         (lzma.compress(b"q Q0 d 1 2 t"), "packed by xz: unpack it"),
         (b"PK\x03\x04", "is a zip archive"),
         (b"PAR1 and more PAR1", "is Parquet"),
+        (b"\x04\x22\x4d\x18", "packed by lz4"),
+        (zlib.compress(b"q Q0 d 1 2 t"), "packed by zlib"),
+        (b"qrels" + bytes(252) + b"ustar\x00", "is a tar archive"),
+        ("q Q0 d 1 2 t".encode("utf-16-le"), "is UTF-16"),
+        ("q Q0 d 1 2 t".encode("utf-16-be"), "is UTF-16"),
+        ("q Q0 d 1 2 t".encode("utf-32"), "is UTF-32"),
+        (b"ARROW1\x00\x00", "is an Arrow file: read it by"),
+        (b"SQLite format 3\x00", "is an SQLite database: export"),
+        (bytes(8) + b"DUCK\x40\x00", "is a DuckDB database: export"),
+        (pickle.dumps({"q": {"d": 1.0}}), "is a Python pickle"),
+        (b"\x93NUMPY\x01", "is a NumPy array"),
+        (b"\n<!DOCTYPE html>\n<html>", "is HTML or XML"),
+        (b"<?xml version='1.0'?>", "is HTML or XML"),
     ],
 )
 def test_what_is_no_text_is_told_by_its_first_bytes(file, start, problem):
     refused(read_run, file(gzip.compress(start), "run.csv"), problem)
 
 
-@pytest.mark.parametrize("query", ["x^2", "x\x01", "BZh1", "x"])
+@pytest.mark.parametrize("query", ["x^2", "x\x01", "BZh1", "x", "xں", "ARROW1", "12345678DUCK"])
 def test_text_that_begins_as_packed_data_does_is_text(file, query):
     fields = ["query", "item", "score"]
     assert rows(read_run(file(f"{query} Q0 d 1 2"))) == [(query, "d", 2.0, 1)]
@@ -398,6 +456,12 @@ def test_one_json_object_of_queries_is_not_json_lines(file):
     refused(read_run, file('{"q1": {"d1": 1.0}, "q2": {"d2": 1.0}}'), "from_dict(json.load(file))")
     refused(read_run, file('{\n "q1": {"d1": 1.0}\n}'), "from_dict(json.load(file))")
     refused(read_run, file('[{"query": "q", "item": "d", "score": 1}]'), "one object a line")
+
+
+@pytest.mark.parametrize("line", ["2 qid:1 1:0.5 2:0.1 # doc7", "3 qid:1 # 28 blue shoes", "0\tqid:a 1:2"])
+def test_a_list_for_learning_to_rank_is_told(file, line):
+    for reader in (read_run, read_qrels):
+        refused(reader, file(line), "looks like a list for learning to rank", repr(line))
 
 
 def test_other_columns_are_kept_as_their_values_are(file):
@@ -524,6 +588,42 @@ def test_a_bad_line_of_json_is_named(file, line, message):
     refused(read_run, file(f"{good}\n\n{line}\n{good}\n"), "line 3", message, line)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"query": "q", "item": "a", "item": "b", "score": 1}',
+        '{"score": 1, "query": "q", "item": "a", "score" : 2}',
+        '{"query": "q", "item": "a", "score": 1, "day": 1, "day": 1}',
+        '{"query": "q", "item": "a", "\\u0069tem": "b", "score": 1}',
+        '{"item": "b", "query": "q", "item": null, "score": 1}',
+    ],
+)
+def test_a_key_that_comes_twice_is_refused(file, line):
+    good = '{"query": "q", "item": "d", "score": 1, "day": 2}'
+    refused(read_run, file(f"{good}\n\n{line}\n"), "line 3", "a key comes twice", repr(line))
+    refused(read_run, file(line), "line 1", "key")
+
+
+def test_a_key_may_come_again_within_an_object_or_a_text(file):
+    row = {"query": "q", "item": 'it is "item": no\\', "score": 1, "more": {"item": 2, "score": [3]}}
+    for ascii_only in (True, False):
+        lines = (json.dumps(row, ensure_ascii=ascii_only) + "\n") * 2
+        assert read_run(file(lines)).collect()["item"].to_list() == [row["item"]] * 2
+
+
+@pytest.mark.parametrize("start", ["[", '{"a":', '{"query": "q", "item": "d", "score": 1, "x": ['])
+def test_json_that_is_nested_deeply_is_refused(file, start):
+    refused(read_run, file(start * 100_000), "line 1", "JSON")
+    good = '{"query": "q", "item": "d", "score": 1}'
+    refused(read_run, file(f"{good}\n{start * 100_000}"), "line 2", "nested deeply")
+
+
+def test_a_field_of_csv_may_be_long(file):
+    text = "query,item,score\nq," + "x " * 200_000 + ",\n"
+    assert rows(read_run(file(text)).select(pl.col("item").str.len_bytes(), "score")) == [(400_000, None)]
+    refused(read_run, file(text + "q\n"), "line 3", "found 1")
+
+
 def test_json_ids_are_text_or_integers(file):
     refused(read_run, file('{"query": 1.5, "item": "d", "score": 1}'), "query has type Float64")
     refused(read_run, file('{"query": "q", "item": "d", "score": [1]}'), "score has type List")
@@ -631,8 +731,10 @@ def test_ids_that_trec_text_does_not_hold_are_refused(tmp_path, column, bad):
     with pytest.raises(DataError) as error:
         write_run(wrong, tmp_path / "run")
     assert repr(bad) in str(error.value)
-    write_run(wrong, tmp_path / "run.csv")
-    assert_frame_equal(read_run(tmp_path / "run.csv").collect(), wrong)
+    # At the start of a line this would be a byte order mark in CSV too.
+    name = "run.jsonl" if bad.startswith("\ufeff") else "run.csv"
+    write_run(wrong, tmp_path / name)
+    assert_frame_equal(read_run(tmp_path / name).collect(), wrong)
 
 
 def test_other_refusals_of_writing(tmp_path):
@@ -658,6 +760,12 @@ def test_other_refusals_of_writing(tmp_path):
         write_run(run, path, format="xml")
     with pytest.raises(TypeError, match="from_dict"):
         write_run({"q": {"a": 1.0}}, path)
+    with pytest.raises(DataError, match=r"csv can't hold run.more, which has type List\(Int64\); drop it"):
+        write_run(run.with_columns(more=[1]), tmp_path / "run.csv")
+    with pytest.raises(DataError, match=r"parquet can't hold run.more, which has type Object"):
+        write_run(run.with_columns(pl.Series("more", [object()], pl.Object)), tmp_path / "run.parquet")
+    with pytest.raises(DataError, match=r"run.item holds '\\ufeffa' in row 0: at the start of a line"):
+        write_run(run.select(pl.lit("\ufeffa").alias("item"), "query", "score"), tmp_path / "run.csv")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -671,6 +779,17 @@ def test_the_system_of_a_table_without_one(tmp_path):
     assert (tmp_path / "run.csv").read_text() == "q Q0 a 1 1.0 polars_rank\n"
 
 
+@pytest.mark.parametrize("name", ["run", "run.tsv", "run.csv.gz", "run.jsonl", "run.parquet"])
+@pytest.mark.parametrize("lazy", [False, True])
+def test_chunks_change_nothing(tmp_path, name, lazy):
+    part = pl.DataFrame({"query": [f"q{i}" for i in range(4000)], "item": "d", "score": 0.5, "system": "s"})
+    parts = [part.with_columns(item=pl.lit(f"d{i}"), score=pl.lit(float(i))) for i in range(6)]
+    run = pl.concat(parts, rechunk=False).filter(pl.col("score") % 2 == 1)
+    assert run.n_chunks() > 1
+    write_run(run.lazy() if lazy else run, tmp_path / name)
+    assert_frame_equal(read_run(tmp_path / name).select(run.columns).collect(), run)
+
+
 # Replacing a file
 
 
@@ -680,8 +799,8 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     target.chmod(0o640)
 
     def fail_midway():
-        with replace_file(target) as temporary:
-            Path(temporary).write_text("half")
+        with replace_file(target) as file:
+            file.write(b"half")
             raise RuntimeError("midway")
 
     with pytest.raises(RuntimeError, match="midway"):
@@ -689,8 +808,8 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     assert target.read_text() == "old"
     link = tmp_path / "link"
     link.symlink_to(target)
-    with replace_file(link) as temporary:
-        Path(temporary).write_text("new")
+    with replace_file(link) as file:
+        file.write(b"new")
         assert target.read_text() == "old"
     assert (target.read_text(), stat.S_IMODE(target.stat().st_mode)) == ("new", 0o640)
     assert link.is_symlink()
@@ -705,12 +824,79 @@ def test_a_file_can_be_replaced_only_where_there_is_a_place(tmp_path):
         pass
     with pytest.raises(IsADirectoryError), replace_file(tmp_path):
         pass
-    with replace_file(os.devnull) as path:
-        assert path == os.devnull
-    longest = tmp_path / ("n" * 255)
-    with replace_file(longest) as temporary:
-        Path(temporary).write_text("x")
-    assert longest.read_text() == "x"
+    for longest in ("n" * 255, "🙂" * 63):
+        with replace_file(tmp_path / longest) as file:
+            file.write(b"x")
+        assert (tmp_path / longest).read_text() == "x"
+
+
+def test_what_is_no_ordinary_file_is_written_to_and_not_replaced():
+    with replace_file(os.devnull) as file:
+        file.write(b"x")
+    assert not Path(os.devnull).is_file()
+    with (
+        pytest.raises(OSError, match="No space left on device: '/dev/full'"),
+        replace_file("/dev/full") as file,
+    ):
+        file.write(b"x")
+    reader, writer = os.pipe()
+    with replace_file(f"/dev/fd/{writer}") as file:
+        file.write(b"piped")
+    assert os.read(reader, 9) == b"piped"
+    os.close(writer)
+    with (
+        pytest.raises(OSError, match="Bad file descriptor"),
+        replace_file(f"/proc/self/fd/{writer}") as file,
+    ):
+        file.write(b"x")
+    os.close(reader)
+
+
+@pytest.mark.parametrize("way", ["/dev/fd/{}", "/proc/self/fd/{}", "link"])
+def test_an_open_file_goes_on_where_it_is(tmp_path, way):
+    target = tmp_path / "log"
+    descriptor = os.open(target, os.O_CREAT | os.O_WRONLY)
+    os.write(descriptor, b"first\n")
+    path = way.format(descriptor)
+    if way == "link":
+        path = tmp_path / "link"
+        path.symlink_to(f"/dev/fd/{descriptor}")
+    run = pl.DataFrame({"query": ["q"], "item": ["a"], "score": [1.0]})
+    write_run(run, path, system="s")
+    os.write(descriptor, b"last\n")
+    os.close(descriptor)
+    assert target.read_text() == "first\nq Q0 a 1 1.0 s\nlast\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_no_temporary_file(tmp_path, number):
+    code = f"""
+import os, signal
+from polars_rank.output_files import replace_file
+with replace_file({str(tmp_path / "out")!r}) as file:
+    file.write(b"half")
+    assert os.listdir({str(tmp_path)!r})
+    os.kill(os.getpid(), {number})
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
+    assert (done.returncode, done.stderr) == (-number, b"")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_signals_are_left_as_they_were(tmp_path):
+    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)]
+    with replace_file(tmp_path / "out"):
+        pass
+    assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)] == before
+
+
+@pytest.mark.parametrize("name", ["run.json", "run.md", "run.xlsx", "run.csv.zst"])
+def test_a_name_that_promises_another_format_is_refused(tmp_path, name):
+    run = pl.DataFrame({"query": ["q"], "item": ["a"], "score": [1.0]})
+    with pytest.raises(ValueError, match=r"can't be written as .*; use .*\.csv, .* or say format="):
+        write_run(run, tmp_path / name)
+    write_run(run, tmp_path / name, format="jsonl")
+    assert read_run(tmp_path / name).collect().rows() == [("q", "a", 1.0)]
 
 
 # Real files

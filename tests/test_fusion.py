@@ -908,7 +908,8 @@ class TestKeys:
     def test_a_forgotten_key_is_refused(self, connection):
         long = self.long()
         message = (
-            r"item 'v' of query 'q\d' is twice in '[ab]'; name the columns .* keys=\['day'\].*duplicates="
+            r"item 'v' of query 'q\d' is twice in '[ab]'; "
+            r"name the columns .* keys=\['day'\].*duplicates=\"first"
         )
         qrels = pl.DataFrame({"query": ["q1"], "item": ["x"]})
         for function in (
@@ -947,7 +948,7 @@ class TestKeys:
             (["dya"], r"no column 'dya' \(did you mean 'day'\?\)"),
             (["nothing"], "runs.nothing has a null: every row needs its nothing"),
             (["many"], r"runs.many has type List\(Int64\), which can't be a key"),
-            (["thing"], "runs.thing has type Object, which can't be a key"),
+            (["thing"], "runs.thing has type Object, which Polars can't group"),
         ):
             with pytest.raises(ValueError, match=message):
                 fuse(long, keys=keys)

@@ -302,12 +302,112 @@ def test_places_stay_when_repeated_items_count_once(engine):
     assert dict(judged.select("item", "rank").rows()) == {"a": 1, "b": 3}
 
 
+@pytest.mark.parametrize(
+    ("ranks", "ties", "places"),
+    [
+        ([1, 1, 3], "item-descending", [2, 1, 3]),
+        ([1, 1, 3], "item-ascending", [1, 2, 3]),
+        ([1, 1, 3], "best", [2, 1, 3]),
+        ([1, 1, 1], "worst", [2, 3, 1]),
+        ([1, 1, 1], "item-descending", [3, 2, 1]),
+        ([2, 2, 3], "item-ascending", [2, 3, 4]),
+        ([5, 5, 9], "item-ascending", [5, 6, 9]),
+        ([1.5, 1.5, 4.0], "item-ascending", [1, 2, 4]),
+        ([1.2, 1.9, 2.0], "item-descending", [1, 2, 3]),
+        ([3.7, 1.0, None], "item-descending", [3, 1, None]),
+        ([1, 2, 7], "item-descending", [1, 2, 7]),
+    ],
+)
+@pytest.mark.parametrize("by_score", [False, True])
+def test_given_ranks_become_places_that_differ(engine, ranks, ties, places, by_score):
+    kind = pl.Float64 if any(isinstance(rank, float) for rank in ranks) else pl.UInt8
+    run = pl.DataFrame({"query": "q", "item": ["a", "b", "c"], "rank": pl.Series(ranks, dtype=kind)})
+    run = run.with_columns(score=1.0) if by_score else run
+    qrels = pl.DataFrame({"query": ["q", "q"], "item": ["a", "b"], "relevance": [1, 2]})
+    judged = engine(run, qrels, ties=ties, order_by="rank")
+    assert judged.sort("item")["rank"].to_list() == places
+    if kind == pl.UInt8:
+        zero = run.with_columns(pl.col("rank") - 1)
+        again = engine(zero, qrels, ties=ties, order_by="rank", rank_base=0)
+        assert again.sort("item")["rank"].to_list() == places
+
+
+def test_tied_given_ranks_keep_measures_in_their_range(engine):
+    run = pl.DataFrame({"query": "q", "item": ["a", "b", "c"], "rank": [1, 1, 3]})
+    qrels = pl.DataFrame({"query": "q", "item": ["a", "b"], "relevance": [1, 1]})
+    values = evaluate(engine(run, qrels), ["P@1", "AP", "nDCG"])
+    assert values.drop("query").row(0) == (1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf")])
+@pytest.mark.parametrize("duplicates", ["error", "first", "max"])
+def test_infinite_grades_and_ranks_are_refused(value, duplicates):
+    run = pl.DataFrame({"query": "q", "item": ["a", "b"], "score": [1.0, value]})
+    qrels = pl.DataFrame({"query": "q", "item": ["a", "b"], "relevance": [1.0, value]})
+    for frame in (run, run.lazy()):
+        with pytest.raises(DataError, match=r"relevance is -?inf for query 'q', item 'b' \(1 such"):
+            judge(frame, qrels, duplicates=duplicates).lazy().collect()
+        ranks = frame.select("query", "item", rank="score")
+        with pytest.raises(DataError, match=r"holds an infinite rank|counts from 1"):
+            judge(ranks, qrels.drop("relevance"), duplicates=duplicates).lazy().collect()
+        # An infinite score only orders.
+        judged = judge(frame, qrels.drop("relevance"), duplicates=duplicates).lazy().collect()
+        assert judged.sort("rank")["item"].to_list() == (["b", "a"] if value > 0 else ["a", "b"])
+
+
+def test_a_query_that_loses_all_its_rows_to_drop_identical_is_kept(engine):
+    run = pl.DataFrame(
+        {"query": [0, 0, 0, 1, 1, 1], "item": [0, 1, 2] * 2, "score": [1.0, 0.9, 0.8, 0.0, 1.0, 2.0]}
+    )
+    qrels = pl.DataFrame({"query": [0, 0, 1], "item": [0, 1, 1], "relevance": [1, 1, 1]})
+    measures = ["nDCG@1", "R@1", "AP@2"]
+    options = {"drop_identical": True, "queries": "both"}
+    judged = engine(run, qrels, **options)
+    assert evaluate(judged, measures).select(pl.col(measures).mean()).row(0) == (0.5, 0.25, 0.25)
+    run = pl.DataFrame({"query": ["q1", "q2"], "item": ["q1", "d2"], "score": [1.0, 0.5]})
+    qrels = pl.DataFrame({"query": ["q1", "q2"], "item": ["d1", "d2"], "relevance": [1, 1]})
+    assert value(engine(run, qrels, **options), "nDCG@1") == {"q1": 0.0, "q2": 1.0}
+
+
+@pytest.mark.parametrize("queries", ["qrels", "both", "run", "all"])
+def test_a_system_that_loses_all_its_rows_to_drop_identical_is_kept(queries):
+    run = pl.DataFrame({"system": ["x", "y"], "query": ["q", "q"], "item": ["q", "d"], "score": [1.0, 1.0]})
+    qrels = pl.DataFrame({"query": ["q", "q"], "item": ["d", "q"], "relevance": [1, 1]})
+    for frame in (run, run.lazy()):
+        got = evaluate(frame, ["R", "num_ret"], qrels=qrels, drop_identical=True, queries=queries)
+        assert got.lazy().collect().rows() == [("q", "x", 0.0, 0.0), ("q", "y", 0.5, 1.0)]
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("measure", ["AP", "P(denominator=returned)"])
+def test_a_repeated_row_advises_the_key_that_tells_rankings_apart(measure, lazy):
+    run = pl.DataFrame(
+        {"query": "q", "item": ["a", "a"], "model": ["x", "y"], "language": "de", "score": [1.0, 2.0]}
+    )
+    qrels = pl.DataFrame({"query": ["q"], "item": ["a"], "relevance": [1]})
+
+    def told(frame, **options):
+        with pytest.raises(DataError, match=r"run has a row twice: query 'q', .*item 'a'") as error:
+            evaluate(frame.lazy() if lazy else frame, measure, qrels=qrels, **options).lazy().collect()
+        return str(error.value)
+
+    assert "use keys=['model'] if that tells rankings apart; otherwise duplicates='first'" in told(run)
+    assert "use keys=['language', 'model'] if" in told(run, keys=["language"])
+    assert "keys=" not in told(run.drop("model"))
+    assert "keys=" not in told(run.with_columns(model=pl.lit("x")))
+    assert "duplicates='first' keeps the best-ranked" in told(run.drop("model"))
+
+
 def test_qrels_without_relevance_grade_one_and_null_is_unjudged(engine):
     run = pl.DataFrame({"query": ["q", "q"], "item": ["a", "b"], "score": [2.0, 1.0]})
     bare = pl.DataFrame({"query": ["q"], "item": ["a"]})
     assert dict(engine(run, bare).select("item", "relevance").rows()) == {"a": 1.0, "b": None}
     null = bare.with_columns(relevance=pl.lit(None, pl.Int64))
-    assert dict(engine(run, null).select("item", "relevance").rows()) == {"a": None, "b": None}
+    assert dict(engine(run, null, queries="run").select("item", "relevance").rows()) == {"a": None, "b": None}
+    # A query whose grades are all null is not judged.
+    assert engine(run, null).is_empty()
+    both = pl.concat([null, pl.DataFrame({"query": ["q"], "item": ["c"], "relevance": [0]})])
+    assert engine(run, both)["item"].sort().to_list() == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(

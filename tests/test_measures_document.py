@@ -1,4 +1,4 @@
-"""MEASURES.md is the catalogue's: every measure of every program, and where ours is.
+"""docs/measures.md matches the catalogue: every measure of every program, and ours.
 
 `python tests/test_measures_document.py` writes it anew.
 """
@@ -17,29 +17,30 @@ import pytest
 import polars_rank as rank
 from polars_rank.catalogue import MEASURES, drop_in_alone, parse
 from polars_rank.conventions import CONVENTIONS
+from polars_rank.trec_eval_measures import ENTRIES
 
-DOCUMENT = Path(__file__).parent.parent / "MEASURES.md"
+DOCUMENT = Path(__file__).parent.parent / "docs" / "measures.md"
 NAMES = tomllib.loads((Path(__file__).parent / "conventions" / "names.toml").read_text(encoding="utf-8"))
 PROGRAMS = ["trec_eval", "ir_measures", "ranx"]
 HEAD = """# Measures and conventions
 
-Written by `python tests/test_measures_document.py` from the catalogue of measures, the macros that DuckDB has
-after `install`, and the lists of names in `tests/conventions/names.toml`; a test holds it to them.
+This page is generated from the catalogue of measures, the macros in DuckDB after `install`, and the lists of
+names in `tests/conventions/names.toml` (`python tests/test_measures_document.py`). A test keeps it up to date.
 
 """
 MEASURES_TEXT = """## Every measure
 
-✓ under Polars is a function `rank.<measure>` that gives an expression, ✓ under SQL a macro `rank.<measure>`
-of the same options and defaults. *drop-in*: `polars-rank trec-eval` alone has it. A name that ends in `_k` is
-followed by a cutoff, as in `P_10`, one that ends in `_x` by another number. The measures by subtopic take the
-table that `judge_subtopics` makes, in SQL the table macro of that name.
+✓ under Polars: a function `rank.<measure>` that returns an expression. ✓ under SQL: a macro `rank.<measure>`
+with the same options and defaults. *drop-in*: only available through `polars-rank trec-eval`. A name ending in
+`_k` is followed by a cutoff (`P_10`), one ending in `_x` by another number. Measures by subtopic take the table
+that `judge_subtopics` makes (in SQL a table macro of that name).
 
 """
 CONVENTIONS_TEXT = """## Conventions
 
-`convention=` of `judge`, `evaluate`, `summarize`, `to_sql` and the command sets these defaults; what a call
-says itself stands above them. *Ranked apart* are measures for which the program orders a run otherwise. *Not
-met* is what no argument can say.
+`convention=` of `judge`, `evaluate`, `summarize`, `to_sql` and the command sets these defaults; explicit
+arguments override it. *Ranked apart*: measures for which the program orders a run differently. *Not met*: what
+no argument can reproduce.
 
 """
 
@@ -158,7 +159,7 @@ def conventions_table():
 
 def document():
     programs = ", ".join(f"{program} {known['version']}" for program, known in NAMES.items())
-    lists = textwrap.fill(f"Read were the lists of {programs}. These have no counterpart:", 115)
+    lists = textwrap.fill(f"Compared with the measure lists of {programs}. These have no counterpart here:", 115)
     return (
         f"{HEAD}{MEASURES_TEXT}{measures_table()}\n"
         f"## Left out\n\n{lists}\n\n{out_table()}\n"
@@ -201,7 +202,10 @@ def test_a_name_in_the_catalogue_is_the_programs():
 
 
 def test_the_drop_in_alone_has_what_nobody_else_asks_for():
-    assert set(drop_in_alone()) == {"runid", "relstring", "binG", "G", "ndcg_rel", "Rndcg", "yaap"}
+    other_files = {name for name, entry in ENTRIES.items() if "qrels" not in entry.formats}
+    alone = {"runid", "relstring", "binG", "G", "ndcg_rel", "Rndcg", "yaap"}
+    assert len(other_files) == 17
+    assert set(drop_in_alone()) == alone | other_files
 
 
 def test_the_list_of_ir_measures_is_its_registry():

@@ -49,6 +49,17 @@ def test_values_are_those_of_pyndeval():
     assert compared == 2 * values.height > 400
 
 
+def test_dropping_the_query_itself_keeps_its_judgement():
+    run = pl.DataFrame({"query": ["q", "q", "r"], "item": ["q", "a", "r"], "score": [2.0, 1.0, 1.0]})
+    qrels = pl.DataFrame(
+        {"query": ["q", "q", "r"], "item": ["q", "a", "b"], "subtopic": [1, 2, 1], "relevance": 1}
+    )
+    judged = rank.judge_subtopics(run, qrels, drop_identical=True)
+    rows = judged.select("query", "item", "rank", "subtopic", "ideal_rank").sort("query", "item").rows()
+    assert rows == [("q", "a", 1, 2, 2), ("q", "q", None, 1, 1), ("r", "b", None, 1, 1)]
+    assert rank.evaluate(judged, "StRecall@2").rows() == [("q", 0.5), ("r", 0.0)]
+
+
 def slow_ideal(topics, alpha):
     """Give the items of one query in the greedy order: item to its set of subtopics, in."""
     left, seen, order = dict(topics), {}, []

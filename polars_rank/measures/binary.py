@@ -8,6 +8,8 @@ from polars_rank.catalogue import IntoColumn, label, measure
 from polars_rank.measures.rows import (
     count,
     count_relevant,
+    found,
+    is_first,
     judged,
     number,
     ratio,
@@ -31,6 +33,7 @@ from polars_rank.measures.rows import (
         "mteb": {"precision_at_k": {}},
         "torchmetrics": {"retrieval_precision": {}},
     },
+    terms=lambda r, g, o: found(r, g, o["k"], o["min_relevance"]),
 )
 def precision(
     rank: IntoColumn = "rank",
@@ -86,7 +89,7 @@ def precision(
     """
     name = label("precision", k=k, min_relevance=min_relevance, denominator=denominator)
     r, g = number(rank), number(relevance)
-    hits = count(relevant(g, min_relevance) & returned(r, k))
+    hits = count(found(r, g, k, min_relevance))
     size: pl.Expr
     if denominator == "judged":
         size = count(judged(g) & returned(r, k))
@@ -112,6 +115,7 @@ def precision(
         "torchmetrics": {"retrieval_recall": {}},
         "ragas": {"context_recall": {}},
     },
+    terms=lambda r, g, o: found(r, g, o["k"], o["min_relevance"]),
 )
 def recall(
     rank: IntoColumn = "rank",
@@ -179,7 +183,7 @@ def recall(
         empty=empty,
     )
     r, g = number(rank), number(relevance)
-    hits = count(relevant(g, min_relevance) & returned(r, k))
+    hits = count(found(r, g, k, min_relevance))
     total = count_relevant(g, min_relevance, num_relevant)
     size = _capped(total, k) if denominator == "min" else total
     return unless_empty(ratio(hits, size), total, empty, num_relevant).alias(name)
@@ -192,6 +196,7 @@ def recall(
         "trec_eval": {"set_F": {}, "set_F_x": {}},
         "ranx": {"f1": {}},
     },
+    terms=lambda r, g, o: found(r, g, o["k"], o["min_relevance"]),
 )
 def f_measure(
     rank: IntoColumn = "rank",
@@ -255,7 +260,7 @@ def f_measure(
         "f_measure", k=k, min_relevance=min_relevance, beta=beta, num_relevant=num_relevant, empty=empty
     )
     r, g = number(rank), number(relevance)
-    hits = count(relevant(g, min_relevance) & returned(r, k))
+    hits = count(found(r, g, k, min_relevance))
     total = count_relevant(g, min_relevance, num_relevant)
     size = count(returned(r)) if k is None else float(k)
     # P = hits / size and R = hits / total put into the formula: one division, no 0 / 0.
@@ -277,6 +282,7 @@ def f_measure(
         "torchmetrics": {"retrieval_average_precision": {"denominator": "found"}},
         "ragas": {"context_precision": {"denominator": "found"}},
     },
+    terms=lambda r, g, o: _precision_at(r, found(r, g, o["k"], o["min_relevance"])),
 )
 def average_precision(
     rank: IntoColumn = "rank",
@@ -347,7 +353,7 @@ def average_precision(
         empty=empty,
     )
     r, g = number(rank), number(relevance)
-    hits = relevant(g, min_relevance) & returned(r, k)
+    hits = found(r, g, k, min_relevance)
     total = count_relevant(g, min_relevance, num_relevant)
     size: pl.Expr
     if denominator == "relevant":
@@ -374,6 +380,12 @@ def average_precision(
         "ranx": {"r-precision": {}, "r_precision": {}},
         "torchmetrics": {"retrieval_r_precision": {}},
     },
+    terms=lambda r, g, o: _found_in_places(
+        r,
+        g,
+        o["min_relevance"],
+        _places(count_relevant(g, o["min_relevance"], o["num_relevant"]), o["multiple"]),
+    ),
 )
 def r_precision(
     rank: IntoColumn = "rank",
@@ -434,8 +446,8 @@ def r_precision(
     )
     r, g = number(rank), number(relevance)
     total = count_relevant(g, min_relevance, num_relevant)
-    places = total if multiple == 1 else (multiple * total + 0.9).floor()
-    hits = count(relevant(g, min_relevance) & returned(r) & (r <= places))
+    places = _places(total, multiple)
+    hits = count(_found_in_places(r, g, min_relevance, places))
     return unless_empty(ratio(hits, places), total, empty, num_relevant).alias(name)
 
 
@@ -496,7 +508,7 @@ def set_average_precision(
     """
     name = label("set_average_precision", k=k, min_relevance=min_relevance, empty=empty)
     r, g = number(rank), number(relevance)
-    hits, total = count(relevant(g, min_relevance) & returned(r, k)), count(relevant(g, min_relevance))
+    hits, total = count(found(r, g, k, min_relevance)), count(relevant(g, min_relevance))
     return unless_empty(ratio(hits**2, count(returned(r, k)) * total), total, empty).alias(name)
 
 
@@ -507,8 +519,10 @@ def set_average_precision(
         "trec_eval": {"success_k": {}},
         "ranx": {"hit_rate": {}},
         "mteb": {"hit_rate_at_k": {}},
+        "sentence_transformers": {"accuracy@k": {}},
         "torchmetrics": {"retrieval_hit_rate": {}},
     },
+    terms=lambda r, g, o: is_first(r, found(r, g, o["k"], o["min_relevance"])),
 )
 def success(
     rank: IntoColumn = "rank",
@@ -562,8 +576,22 @@ def success(
     """
     name = label("success", k=k, min_relevance=min_relevance, empty=empty)
     r, g = number(rank), number(relevance)
-    found = (relevant(g, min_relevance) & returned(r, k)).any().cast(pl.Float64)
-    return unless_empty(found, count(relevant(g, min_relevance)), empty).alias(name)
+    value = found(r, g, k, min_relevance).any().cast(pl.Float64)
+    return unless_empty(value, count(relevant(g, min_relevance)), empty).alias(name)
+
+
+def _precision_at(rank: pl.Expr, hits: pl.Expr) -> pl.Expr:
+    """Precision at each hit. Hits at one rank share their places, so that row order doesn't matter."""
+    placed = pl.when(hits).then(rank)
+    return placed.rank("average") / placed
+
+
+def _places(total: pl.Expr, multiple: float) -> pl.Expr:
+    return total if multiple == 1 else (multiple * total + 0.9).floor()
+
+
+def _found_in_places(r: pl.Expr, g: pl.Expr, min_relevance: float, places: pl.Expr) -> pl.Expr:
+    return found(r, g, None, min_relevance) & (r <= places)
 
 
 def _capped(total: pl.Expr, k: int | None) -> pl.Expr:

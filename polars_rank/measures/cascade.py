@@ -8,6 +8,8 @@ import polars as pl
 from polars_rank.catalogue import IntoColumn, label, measure
 from polars_rank.measures.rows import (
     count,
+    found,
+    is_first,
     judged,
     nan_beyond,
     number,
@@ -26,6 +28,7 @@ from polars_rank.measures.rows import (
         "mteb": {"mrr_at_k": {}},
         "torchmetrics": {"retrieval_reciprocal_rank": {}},
     },
+    terms=lambda r, g, o: is_first(r, found(r, g, o["k"], o["min_relevance"])),
 )
 def reciprocal_rank(
     rank: IntoColumn = "rank",
@@ -79,7 +82,7 @@ def reciprocal_rank(
     """
     name = label("reciprocal_rank", k=k, min_relevance=min_relevance, empty=empty)
     r, g = number(rank), number(relevance)
-    first = r.filter(relevant(g, min_relevance) & returned(r, k)).min()
+    first = r.filter(found(r, g, k, min_relevance)).min()
     value = (1 / first).fill_null(0.0)
     return unless_empty(value, count(relevant(g, min_relevance)), empty).alias(name)
 
@@ -91,6 +94,9 @@ def reciprocal_rank(
         "trec_eval": {"rbp": {"persistence": 0.9, "max_relevance": "highest"}},
         "ranx": {"rbp": {"max_relevance": "unscaled"}},
     },
+    terms=lambda r, g, o: (
+        _weight(r, o["persistence"]) * _worth(r, g, o["k"], o["min_relevance"], o["max_relevance"])
+    ),
 )
 def rbp(
     rank: IntoColumn = "rank",
@@ -153,16 +159,26 @@ def rbp(
         "rbp", k=k, persistence=persistence, min_relevance=min_relevance, max_relevance=max_relevance
     )
     r, g = number(rank), number(relevance)
-    weight = (1 - persistence) * pl.lit(float(persistence)).pow(r - 1)
-    if max_relevance is None:
-        return (weight.filter(relevant(g, min_relevance) & returned(r, k)).sum().abs()).alias(name)
-    value = (weight * g).filter(relevant(g, 0) & returned(r, k)).sum().abs()
-    if max_relevance == "unscaled":
+    value = (_weight(r, persistence) * _worth(r, g, k, min_relevance, max_relevance)).sum().abs()
+    if max_relevance is None or max_relevance == "unscaled":
         return value.alias(name)
     if max_relevance == "highest":
         highest = g.filter(relevant(g, 0)).max().clip(lower_bound=1).fill_null(1.0)
         return (value / highest).alias(name)
     return nan_beyond(value / max_relevance, g, max_relevance).alias(name)
+
+
+def _worth(
+    r: pl.Expr, g: pl.Expr, k: int | None, min_relevance: float, max_relevance: float | str | None
+) -> pl.Expr:
+    """1 for a relevant item, or its grade where gains are graded."""
+    if max_relevance is None:
+        return pl.when(found(r, g, k, min_relevance)).then(1.0)
+    return pl.when(found(r, g, k, 0)).then(g)
+
+
+def _weight(r: pl.Expr, persistence: float) -> pl.Expr:
+    return (1 - persistence) * pl.lit(float(persistence)).pow(r - 1)
 
 
 @measure(
@@ -215,13 +231,13 @@ def rbp_residual(
     """
     name = label("rbp_residual", persistence=persistence)
     r, g = number(rank), number(relevance)
-    weight = (1 - persistence) * pl.lit(float(persistence)).pow(r - 1)
-    return (1 - weight.filter(judged(g) & returned(r)).sum()).alias(name)
+    return (1 - _weight(r, persistence).filter(judged(g) & returned(r)).sum()).alias(name)
 
 
 @measure(
     source="doi:10.1145/1645953.1646033 (Chapelle et al. 2009)",
     names={"ir_measures": {"ERR": {}}, "gdeval": {"err": {}}},
+    terms=lambda r, g, o: _stopping_terms(r, g, found(r, g, o["k"], 0), o["max_relevance"]),
 )
 def err(
     rank: IntoColumn = "rank",
@@ -274,10 +290,18 @@ def err(
     """
     name = label("err", k=k, max_relevance=max_relevance)
     r, g = number(rank), number(relevance)
-    # Beyond 1023 the scale is more than a float holds, and nothing satisfies.
-    stops = (pl.lit(2.0).pow(g) - 1) / (2.0**max_relevance if max_relevance < 1024 else inf)
-    rows = relevant(g, 0) & returned(r, k)
-    stop = stops.filter(rows).sort_by(r.filter(rows), g.filter(rows), descending=[False, True])
+    rows = found(r, g, k, 0)
     place = r.filter(rows).sort()
-    reached = (1 - stop).cum_prod().shift(1, fill_value=1.0)
-    return nan_beyond((stop / place * reached).sum().abs(), g, max_relevance).alias(name)
+    grade = g.filter(rows).sort_by(r.filter(rows), g.filter(rows), descending=[False, True])
+    return nan_beyond(_stopping(place, grade, max_relevance).sum().abs(), g, max_relevance).alias(name)
+
+
+def _stopping_terms(r: pl.Expr, g: pl.Expr, rows: pl.Expr, max_relevance: float) -> pl.Expr:
+    return _stopping(pl.when(rows).then(r), pl.when(rows).then(g).otherwise(0.0), max_relevance)
+
+
+def _stopping(place: pl.Expr, grade: pl.Expr, max_relevance: float) -> pl.Expr:
+    """Chance to stop at each of the items, over its rank; the items are in order."""
+    # Beyond 1023 the scale is more than a float holds, and nothing satisfies.
+    stop = (pl.lit(2.0).pow(grade) - 1) / (2.0**max_relevance if max_relevance < 1024 else inf)
+    return stop / place * (1 - stop).cum_prod().shift(1, fill_value=1.0)

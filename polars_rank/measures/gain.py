@@ -22,6 +22,7 @@ _JARVELIN = "doi:10.1145/582415.582418 (Järvelin and Kekäläinen 2002)"
         "trec_eval": {"dcg": {}},
         "ranx": {"dcg": {}, "dcg_burges": {"gain": "exponential"}},
     },
+    terms=lambda r, g, o: _discounted(r, gains_of(g, o["gain"]), o["k"]),
 )
 def dcg(
     rank: IntoColumn = "rank",
@@ -72,9 +73,7 @@ def dcg(
     2.5
     """
     name = label("dcg", k=k, gain=gain)
-    r = number(rank)
-    gains = gains_of(number(relevance), gain)
-    return _positive(pl.when(returned(r, k)).then(gains / (r + 1).log(2)).sum()).alias(name)
+    return _positive(_discounted(number(rank), gains_of(number(relevance), gain), k).sum()).alias(name)
 
 
 @measure(
@@ -137,6 +136,7 @@ def ideal_dcg(
         "ranx": {"ndcg": {}, "ndcg_burges": {"gain": "exponential"}},
         "mteb": {"ndcg_at_k": {}},
     },
+    terms=lambda r, g, o: _discounted(r, gains_of(g, o["gain"]), o["k"]),
 )
 def ndcg(
     rank: IntoColumn = "rank",
@@ -195,7 +195,7 @@ def ndcg(
     """
     name = label("ndcg", k=k, gain=gain, ideal=ideal, empty=empty)
     r, gains = number(rank), gains_of(number(relevance), gain)
-    reached = _positive(pl.when(returned(r, k)).then(gains / (r + 1).log(2)).sum())
+    reached = _positive(_discounted(r, gains, k).sum())
     if ideal == "k":
         length = returned(r).sum() if k is None else pl.lit(k)
         best = gains.max().fill_null(0.0) * (1 / (pl.int_range(2, length + 2)).log(2)).sum()
@@ -210,6 +210,10 @@ def gains_of(relevance: pl.Expr, gain: Gain | Gains) -> pl.Expr:
         relevance = relevance.replace({float(grade): float(gained) for grade, gained in gain.items()})
     amount = pl.lit(2.0).pow(relevance) - 1 if gain == "exponential" else relevance
     return pl.when(relevant(relevance, 0) & (relevance != 0)).then(amount)
+
+
+def _discounted(rank: pl.Expr, gains: pl.Expr, k: int | None) -> pl.Expr:
+    return pl.when(returned(rank, k)).then(gains / (rank + 1).log(2))
 
 
 def best_first(gains: pl.Expr, k: int | None) -> pl.Expr:

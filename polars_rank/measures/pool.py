@@ -8,6 +8,7 @@ from polars_rank.catalogue import IntoColumn, label, measure
 from polars_rank.measures.rows import (
     count,
     count_relevant,
+    found,
     judged,
     number,
     ratio,
@@ -22,6 +23,8 @@ _EPSILON = 1e-5  # trec_eval's INFAP_EPSILON
 @measure(
     source="ir_measures Judged",
     names={"ir_measures": {"Judged": {}}},
+    needs_judgements=False,
+    terms=lambda r, g, o: judged(g) & returned(r, o["k"]),
 )
 def judged_share(
     rank: IntoColumn = "rank", relevance: IntoColumn = "relevance", *, k: int | None = None
@@ -142,6 +145,7 @@ def bpref(
 @measure(
     source="trec_eval unj; BEIR hole",
     names={"trec_eval": {"unj_k": {}}, "beir": {"Hole": {}}},
+    needs_judgements=False,
 )
 def unjudged_share(
     rank: IntoColumn = "rank", relevance: IntoColumn = "relevance", *, k: int | None = None
@@ -269,6 +273,8 @@ def inferred_ap(
     bounds=(0.0, float("inf")),
     aggregate="sum",
     names={"ir_measures": {"NumRet": {}}, "trec_eval": {"num_ret": {}}},
+    needs_judgements=False,
+    terms=lambda r, _g, _options: returned(r),
 )
 def num_returned(rank: IntoColumn = "rank") -> pl.Expr:
     r"""Number of items that were returned.
@@ -359,6 +365,7 @@ def num_relevant(relevance: IntoColumn = "relevance", *, min_relevance: float = 
         "trec_eval": {"num_rel_ret": {}},
         "ranx": {"hits": {"aggregate": "mean"}},
     },
+    terms=lambda r, g, o: found(r, g, o["k"], o["min_relevance"]),
 )
 def num_relevant_returned(
     rank: IntoColumn = "rank",
@@ -409,7 +416,7 @@ def num_relevant_returned(
     """
     name = label("num_relevant_returned", k=k, min_relevance=min_relevance)
     r, g = number(rank), number(relevance)
-    return count(relevant(g, min_relevance) & returned(r, k)).alias(name)
+    return count(found(r, g, k, min_relevance)).alias(name)
 
 
 @measure(
@@ -474,6 +481,7 @@ def num_nonrelevant_returned(
     source="trec_eval num_q",
     aggregate="sum",
     names={"ir_measures": {"NumQ": {}}, "trec_eval": {"num_q": {}}},
+    needs_judgements=False,
 )
 def num_queries(rank: IntoColumn = "rank") -> pl.Expr:
     r"""Number of queries: 1 for each that has a row.

@@ -3,7 +3,7 @@
 import polars as pl
 
 from polars_rank.catalogue import IntoColumn, label, measure
-from polars_rank.measures.rows import number, relevant, returned
+from polars_rank.measures.rows import number, places_above_zero, relevant, returned
 
 
 @measure(
@@ -69,11 +69,14 @@ def compatibility(
     # An item is in both tops from the deeper of its two places on.
     in_ideal = wanted.sum()
     deeper = pl.max_horizontal(order, pl.int_range(1, in_ideal + 1)).ceil()
-    depth = pl.max_horizontal(r.filter(returned(r)).max().ceil(), in_ideal).cast(pl.Int64).fill_null(0)
-    d = pl.int_range(1, depth + 1).cast(pl.Float64)
+    depth = pl.max_horizontal(r.filter(returned(r)).max().ceil(), in_ideal).fill_null(0)
+    depth = depth.clip(upper_bound=places_above_zero(persistence))
+    d = pl.int_range(1, depth.cast(pl.Int64) + 1).cast(pl.Float64)
     weight = pl.lit(float(persistence)).pow(d - 1)
     from_there_on = (weight / d).cum_sum(reverse=True)
-    shared = from_there_on.gather((deeper.filter(order.is_not_null()) - 1).cast(pl.Int64)).sum()
+    shared = from_there_on.gather(
+        (deeper.filter(order.is_not_null() & (deeper <= depth)) - 1).cast(pl.Int64)
+    ).sum()
     best = (weight / d * d.clip(upper_bound=in_ideal)).sum() if normalized else weight.sum()
     return pl.when(in_ideal > 0).then(shared / best).otherwise(0.0).alias(name)
 
@@ -93,7 +96,8 @@ def pairwise_accuracy(
     r"""Share of the pairs of a relevant item and another in the top k that stand in good order.
 
     $1 - \sum_{relevant} above / (N M)$; above = others above a relevant item, N and M = relevant items
-    and others in the top k. It is the area under the ROC curve of the returned list.
+    and others in the top k. A pair of equal ranks counts one half. It is the area under the ROC curve of
+    the returned list.
 
     One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
     returned; a null, NaN or negative grade is one of the others. Null where there is no pair.
@@ -134,9 +138,10 @@ def pairwise_accuracy(
     name = label("pairwise_accuracy", k=k, min_relevance=min_relevance)
     r, g = number(rank), number(relevance)
     rows = returned(r, k)
-    other = ~relevant(g, min_relevance).fill_null(value=False).filter(rows)
-    # Among equal ranks the relevant come first: only rows strictly above count.
-    ordered = other.sort_by(r.filter(rows), other)
-    above = ordered.cum_sum().filter(~ordered).cast(pl.Float64)
-    pairs = above.len() * ordered.sum()
-    return pl.when(pairs > 0).then(1 - above.sum() / pairs).alias(name)
+    hit = relevant(g, min_relevance).fill_null(value=False).filter(rows)
+    # The average of equal ranks counts a tied row as half above.
+    place = r.filter(rows).rank("average").filter(hit)
+    hits = place.len().cast(pl.Float64)
+    above = place.sum() - hits * (hits + 1) / 2
+    pairs = hits * (rows.sum() - hits)
+    return pl.when(pairs > 0).then(1 - above / pairs).alias(name)

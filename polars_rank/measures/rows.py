@@ -5,7 +5,7 @@ true, while NaN lies in no interval that ends at infinity. A null fails it too.
 """
 
 import sys
-from math import inf
+from math import ceil, inf, log
 
 import polars as pl
 
@@ -15,9 +15,14 @@ _LEAST = sys.float_info.min
 
 
 def number(column: IntoColumn | float) -> pl.Expr:
-    """Cast a column to Float64 before any arithmetic: small integers wrap silently."""
+    """Cast a column to Float64 before any arithmetic: small integers wrap silently.
+
+    A subtraction that is never made refuses dates and text, which the cast alone would take for numbers; the
+    optimizer leaves nothing of it in the plan.
+    """
     expression = pl.col(column) if isinstance(column, str) else column
-    return (expression if isinstance(expression, pl.Expr) else pl.lit(expression)).cast(pl.Float64)
+    given = expression if isinstance(expression, pl.Expr) else pl.lit(expression)
+    return pl.when(pl.lit(value=False)).then(given - 0.0).otherwise(given).cast(pl.Float64)
 
 
 def returned(rank: pl.Expr, k: int | None = None) -> pl.Expr:
@@ -33,6 +38,16 @@ def relevant(relevance: pl.Expr, min_relevance: float) -> pl.Expr:
 def judged(relevance: pl.Expr) -> pl.Expr:
     """Grades from 0: a negative grade counts as neither relevant nor judged."""
     return relevance.is_between(0, inf)
+
+
+def found(rank: pl.Expr, relevance: pl.Expr, k: int | None, min_relevance: float) -> pl.Expr:
+    """Relevant items with ranks from 1 to `k`."""
+    return relevant(relevance, min_relevance) & returned(rank, k)
+
+
+def is_first(rank: pl.Expr, rows: pl.Expr) -> pl.Expr:
+    """Of the rows that pass, those at the lowest rank."""
+    return rows & (rank == rank.filter(rows).min())
 
 
 def count(rows: pl.Expr) -> pl.Expr:
@@ -71,3 +86,8 @@ def nan_beyond(value: pl.Expr, relevance: pl.Expr, max_relevance: float) -> pl.E
     """Refuse a grade beyond the scale, anywhere in the group, by NaN."""
     beyond = relevance.is_between(max_relevance, inf, closed="right").any()
     return pl.when(beyond).then(float("nan")).otherwise(value)
+
+
+def places_above_zero(decay: float) -> float:
+    """Give the number of places before ``decay ** (place - 1)`` is 0 in floating point."""
+    return 1 if decay == 0 else inf if decay == 1 else ceil(746 / -log(decay))

@@ -29,17 +29,39 @@ ONLY = {
 }
 
 
+SMALL = ("small.qrels", "small.run")
+OTHERS = {
+    ("small.prefs", "small.run"): [
+        "-c -q -R prefs -m all_prefs",
+        "-c -R prefs -m prefs -M 2",
+        "-c -q -R prefs -m prefs_pair_imp -m prefs_avgjg_Rnonrel -l 9 -J -N 4",
+    ],
+    ("small.judges", "small.run"): [
+        "-c -q -R qrels_jg -m qrels_jg",
+        "-c -q -R qrels_jg -m map_avgjg -m P_avgjg.3,1 -m Rprec_mult_avgjg.0.5,2 -l 2 -J",
+        "-c -R qrels_jg -m qrels_jg -M 2",
+        "-c -q -R qrels_prefs -m all_prefs",
+        "-c -R qrels_prefs -m prefs_simp -M 0",
+    ],
+    SMALL: ["-c -q -Z small.zscores -m all_trec -m yaap", "-c -n -q -Z small.zscores -M 1"],
+}
+
+
 def main() -> None:
     cases = []
     for version, program in zip(("9", "10"), sys.argv[1:], strict=True):
-        for options in [*BOTH, *ONLY[version]]:
-            command = [program, *options.split(), str(FOLDER / "small.qrels"), str(FOLDER / "small.run")]
-            ran = subprocess.run(command, capture_output=True, check=False)
+        commands = [(SMALL, options) for options in [*BOTH, *ONLY[version]]]
+        commands += [(files, options) for files, several in OTHERS.items() for options in several]
+        for files, options in commands:
+            command = [program, *options.split(), *files]
+            ran = subprocess.run(command, capture_output=True, check=False, cwd=FOLDER)
+            lines = ran.stdout.decode().splitlines(keepends=True)
             cases.append(
                 {
                     "version": version,
                     "options": options,
-                    "output": ran.stdout.decode(),
+                    "files": files,
+                    "output": "".join(line for line in lines if not line.startswith(("rbp ", "Zrbp "))),
                     "code": ran.returncode,
                 }
             )

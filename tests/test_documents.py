@@ -1,6 +1,6 @@
-"""The README's blocks run and print what it shows; its tables are the catalogue's.
+"""Every block of the README and of docs/ runs and prints the output shown; tables match the catalogue.
 
-`python tests/test_readme.py` writes outputs and tables anew, after the code or a block has changed.
+`python tests/test_documents.py` rewrites outputs and generated tables after the code or a block has changed.
 """
 
 import contextlib
@@ -18,7 +18,10 @@ from test_measures_document import DOCUMENT, document
 
 from polars_rank.catalogue import MEASURES, parse
 
-README = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 INSTALL = [
     "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/polars-rank evaluate --example",
     '.venv/bin/pip install ".[test]" && .venv/bin/python -m pytest -q',
@@ -91,11 +94,21 @@ def test_first_shell_block_holds_the_two_commands_alone():
     assert first[1].splitlines() == INSTALL
 
 
-def test_every_block_prints_what_stands_below_it():
-    blocks = list(run_blocks(README.read_text(encoding="utf-8")))
-    assert {block[1] for block, _ in blocks} == {"python", "sql", "sh"}
-    for block, printed in blocks:
+def test_readme_is_short_and_shows_every_way_in():
+    text = README.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 250
+    assert {block[1] for block in BLOCK.finditer(text)} == {"python", "sql", "sh"}
+
+
+@pages
+def test_every_block_prints_the_output_shown(page):
+    for block, printed in run_blocks(page.read_text(encoding="utf-8")):
         assert tidy(printed) == (block[3] or ""), block[2]
+
+
+def test_every_page_is_listed_in_the_readmes():
+    listed = (ROOT / "docs" / "README.md").read_text(encoding="utf-8") + README.read_text(encoding="utf-8")
+    assert [page.name for page in PAGES if page.name != "README.md" and page.name not in listed] == []
 
 
 def test_table_of_measures_is_the_catalogues():
@@ -110,23 +123,31 @@ def test_spellings_in_a_row_mean_the_same(line):
     assert all(call == calls[0] for call in calls)
 
 
-def test_files_that_it_links_to_exist():
-    targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", README.read_text(encoding="utf-8"))
-    assert targets
-    assert [target for target in targets if not (README.parent / target).exists()] == []
+@pages
+def test_links_lead_to_files_and_headings(page):
+    for target, heading in re.findall(
+        r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", page.read_text(encoding="utf-8")
+    ):
+        file = page.parent / target if target else page
+        assert file.exists(), target
+        if heading:
+            headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+            assert heading in [re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings]
 
 
 def rewrite():
-    """Write outputs and the table of measures into the README, and MEASURES.md."""
+    """Write the outputs into every page, the table of measures into the README, and docs/measures.md."""
     DOCUMENT.write_text(document(), encoding="utf-8")
-    text = README.read_text(encoding="utf-8")
-    table = marked(text, "measures")
-    text = f"{text[: table.start()]}{measures_table()}{text[table.end() :]}"
-    # From the end, so that earlier places hold.
-    for block, printed in reversed(list(run_blocks(text))):
-        output = f"\n```text\n{tidy(printed)}```\n" if printed.strip() else ""
-        text = f"{text[: block.start()]}```{block[1]}\n{block[2]}```\n{output}{text[block.end() :]}"
-    README.write_text(text, encoding="utf-8")
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        if page == README:
+            table = marked(text, "measures")
+            text = f"{text[: table.start()]}{measures_table()}{text[table.end() :]}"
+        # From the end, so that earlier positions stay valid.
+        for block, printed in reversed(list(run_blocks(text))):
+            output = f"\n```text\n{tidy(printed)}```\n" if printed.strip() else ""
+            text = f"{text[: block.start()]}```{block[1]}\n{block[2]}```\n{output}{text[block.end() :]}"
+        page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
