@@ -224,12 +224,13 @@ def fuse(
             rank_base=rank_base,
             duplicates=duplicates,
         )
-    if output is not None:
-        rank.write_run(fused, output, format=format, system=method)
-        return
-    written, chosen = io.BytesIO(), format or "trec"
-    write_rows(writable_run(fused, chosen, method), written, chosen)
-    print_bytes(written.getvalue())
+        # A lazy run is fused, and warned of, as it is written.
+        if output is not None:
+            rank.write_run(fused, output, format=format, system=method)
+            return
+        written, chosen = io.BytesIO(), format or "trec"
+        write_rows(writable_run(fused, chosen, method), written, chosen)
+        print_bytes(written.getvalue())
 
 
 @app.command(usage="Usage: polars-rank check QRELS RUN... [OPTIONS]")

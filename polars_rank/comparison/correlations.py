@@ -13,6 +13,7 @@ from polars_rank.core.errors import DataError, require_choice, require_columns
 from polars_rank.core.frames import (
     Frame,
     as_lazy,
+    column,
     columns_apart,
     like,
     named_apart,
@@ -305,9 +306,15 @@ def _matched(first: Frame, second: Frame, columns: _Columns) -> tuple[pl.LazyFra
         require_columns(schema, [*groups, item, rank], table)
         require_number(schema[rank], f"{table}.{rank}")
     sides = unify_ids(sides, [name for name in (*groups, item) if name in ("query", item)])
+    types = [[frame.collect_schema()[name] for name in groups] for frame in sides.values()]
+    for name, ours, theirs in zip(groups, *types, strict=True):
+        if ours != theirs:
+            raise DataError(
+                f"types differ: first.{name} is {ours}, second.{name} is {theirs}; cast one of them"
+            )
     places, grouped = [], [pl.LazyFrame({_ALL: pl.Series([0], dtype=pl.Int8)})] * (not groups)
     for (table, frame), name in zip(sides.items(), (_A, _B), strict=True):
-        number = pl.col(rank).cast(pl.Float64).fill_nan(None)
+        number = column(rank).cast(pl.Float64).fill_nan(None)
         place = (-number if descending else number).alias(name)
         one_group = pl.lit(0, dtype=pl.Int8).alias(_ALL)
         rows = no_nulls(frame, [item], table).select(*columns_apart(apart), one_group, place)
@@ -369,7 +376,7 @@ def _over_pairs(first: FrameT, second: Frame, columns: _Columns, name: str) -> F
 
 @needs_scipy
 def _with_pairs(lists: pl.DataFrame, name: str) -> pl.DataFrame:
-    from polars_rank.comparison import item_pairs  # noqa: PLC0415 - NumPy may be missing
+    from polars_rank.comparison.compared_systems import item_pairs  # noqa: PLC0415 - NumPy may be missing
 
     measure = item_pairs.tau_b if name == "kendall_tau" else item_pairs.tau_ap_of
     return lists.with_columns(item_pairs.by_row(measure, lists[_A], lists[_B]).alias(name))

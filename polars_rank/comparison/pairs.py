@@ -8,7 +8,15 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import polars as pl
 
 from polars_rank.core.errors import DataError, nearest, needs, require_columns
-from polars_rank.core.frames import columns_apart, long, named_apart, own_name, require_different, unify_ids
+from polars_rank.core.frames import (
+    column,
+    columns_apart,
+    long,
+    named_apart,
+    own_name,
+    require_different,
+    unify_ids,
+)
 from polars_rank.measures.catalogue import parse
 
 Missing = Literal["error", "zero", "drop"]
@@ -153,7 +161,7 @@ def plan(
     by_apart = [apart[name] for name in groups]
     design = Design(names, by_apart, apart[system], apart[query], baseline, missing)
     table = unify_ids({"per_query": per_query}, [query, system])["per_query"]
-    return table.select(*names, *columns_apart(apart)), design
+    return table.select(*map(column, names), *columns_apart(apart)), design
 
 
 def values(per_query: pl.DataFrame, design: Design) -> pl.DataFrame:

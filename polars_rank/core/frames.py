@@ -102,7 +102,7 @@ def named_back(result: pl.LazyFrame, argument: str = "by") -> pl.LazyFrame:
 def long(per_query: FrameT, measures: Sequence[str], index: Sequence[str], value: str) -> FrameT:
     """Give a row for each of the measures, whatever they are called: the index, `measure` and its value."""
     prefix = "measure: "
-    apart = [pl.col(name).cast(pl.Float64).alias(f"{prefix}{name}") for name in measures]
+    apart = [column(name).cast(pl.Float64).alias(f"{prefix}{name}") for name in measures]
     rows = per_query.select(*index, *apart).unpivot(index=index, variable_name="measure", value_name=value)
     return rows.with_columns(pl.col("measure").str.strip_prefix(prefix))
 

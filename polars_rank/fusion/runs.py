@@ -292,7 +292,7 @@ def _unify_keys(frames: Mapping[str, pl.LazyFrame], columns: Columns) -> dict[st
             schema = frame.collect_schema()
             require_columns(schema, [name], table)
             types[table] = schema[name]
-            if types[table].is_nested() or types[table].is_object():
+            if types[table].is_nested():
                 raise DataError(
                     f"{table}.{name} has type {types[table]}, which can't be a key: cast it first"
                 )

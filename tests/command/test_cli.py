@@ -19,7 +19,7 @@ import polars_rank as rank
 from polars_rank.command.app import app, main
 from polars_rank.command.arguments import in_shell
 from polars_rank.command.printing import as_text
-from polars_rank.evaluation import batches as scanning
+from polars_rank.evaluation.per_query import batches as scanning
 from polars_rank.files import run_files
 from polars_rank.reporting.standings import standings
 
@@ -703,6 +703,23 @@ def test_options_are_those_of_fuse(run, options, arguments):
     assert said == ""
     expected = rank.fuse({name: rank.read_run(f"{name}.run") for name in ("one", "two")}, **arguments)
     assert_frame_equal(pl.read_csv(out.encode()).drop("system"), expected.collect(), check_exact=True)
+
+
+def test_fuse_notes_that_a_missing_item_beats_a_negative_score(run, folder):
+    (folder / "below.run").write_text("t1 Q0 a 1 -1.5 below\nt1 Q0 b 2 -2.5 below\n")
+    code, out, said = run("fuse", "one.run", "below.run", "--method", "comb_sum")
+    assert (code, bool(out)) == (0, True)
+    assert said.startswith("polars-rank: note: 'below' has scores below 0, and comb_sum counts an item")
+    assert "as by --normalize min_max" in said
+    assert said.count("note:") == 1
+
+
+def test_fuse_counts_a_repeated_item_once(run, folder):
+    (folder / "twice.run").write_text("t1 Q0 a 1 3 twice\nt1 Q0 a 2 2 twice\nt1 Q0 b 3 1 twice\n")
+    assert run("fuse", "one.run", "twice.run")[0] == 0
+    code, _, said = run("fuse", "one.run", "twice.run", "--duplicates", "error")
+    assert code == 1
+    assert "item 'a' of query 't1' is twice in 'twice'" in said
 
 
 def test_fuse_takes_the_systems_of_one_file(run, folder):

@@ -805,3 +805,37 @@ def test_sql_takes_the_measures_it_is_given_and_no_text_for_one(connection):
     frame = random_table(3, slices=("x", "y"))
     assert set(in_sql(connection, frame)["measure"]) == {"nDCG@10", "RR"}
     assert set(in_sql(connection, frame, measures=["rr"])["measure"]) == {"RR"}
+
+
+@pytest.mark.parametrize("name", ["*", "^.*$", "^a.*$"])
+def test_columns_may_look_like_patterns(name):
+    frame = SLICED.with_columns(day=1)
+    for role in ("query", "system", "day", "AP"):
+        options = {"by": name if role == "day" else "day"}
+        options |= {role: name} if role in ("query", "system") else {}
+        options |= {"measures": [name]} if role == "AP" else {}
+        for function in (compare, power):
+            expected = function(frame, by="day")
+            expected = expected.rename({"day": name}) if role == "day" else expected
+            expected = expected.with_columns(measure=pl.lit(name)) if role == "AP" else expected
+            assert_frame_equal(function(frame.rename({role: name}), **options), expected)
+
+
+def test_objects_are_no_slices():
+    frame = SLICED.with_columns(thing=pl.Series([object()] * SLICED.height, dtype=pl.Object))
+    for function in (compare, power):
+        with pytest.raises(DataError, match=r"per_query\.thing has type Object, which Polars can't group"):
+            function(frame, by="thing")
+
+
+def test_chunks_that_filters_emptied():
+    frame = random_table(4, 3000)
+    assert frame.height > 8_000
+    chunked = pl.concat([frame.clear(), *frame.iter_slices(991)], rechunk=False)
+    chunked = chunked.filter(pl.col("query").cast(pl.String).str.tail(1) > "2")
+    expected = compare(chunked.rechunk(), by="locale", tests=["t", "sign"])
+    assert expected["n"].min() > 0
+    assert_frame_equal(compare(chunked, by="locale", tests=["t", "sign"]), expected)
+    lazy = compare(chunked.lazy(), by="locale", tests=["t", "sign"])
+    assert_frame_equal(lazy.collect(engine="streaming"), expected)
+    assert_frame_equal(power(chunked.lazy()).collect(engine="streaming"), power(chunked.rechunk()))

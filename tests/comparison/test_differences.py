@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from test_every_measure import domain
 
 import polars_rank as rank
-from polars_rank import catalogue, diff, gains
+from polars_rank import diff, gains
 from polars_rank.comparison.contributions import contribution
 from polars_rank.core.errors import DataError
+from polars_rank.measures import catalogue
 from polars_rank.measures.catalogue import MEASURES
 
 SUMS = [

@@ -207,3 +207,44 @@ def test_a_group_may_be_called_anything_but_a_result(function):
         renamed = [frame.with_columns(**{name: pl.lit(1)}) for frame in (ordering, other)]
         with pytest.raises(ValueError, match=f"by='{name}' is what a column of the result is called"):
             function(*renamed, by=name)
+
+
+@pytest.mark.parametrize("function", ALL)
+@pytest.mark.parametrize("name", ["*", "^.*$"])
+def test_columns_may_look_like_patterns(function, name):
+    first = pl.DataFrame({"query": 1, "item": list("xyz"), "rank": [1, 2, 3]})
+    second = first.with_columns(rank=pl.Series([1, 3, 2]))
+    expected = function(first, second)
+    for role in ("query", "item", "rank"):
+        options = {"by": [name]} if role == "query" else {role: name}
+        got = function(first.rename({role: name}), second.rename({role: name}), **options)
+        assert_frame_equal(got, expected.rename({"query": name}) if role == "query" else expected)
+
+
+@pytest.mark.parametrize("function", ALL)
+def test_groups_that_are_refused(function):
+    frame = pl.DataFrame({"item": ["x", "y"], "rank": [1, 2], "day": 1})
+    thing = frame.with_columns(thing=pl.Series([object(), object()], dtype=pl.Object))
+    with pytest.raises(DataError, match=r"first\.thing has type Object, which Polars can't group"):
+        function(thing, thing, by="thing")
+    with pytest.raises(DataError, match=r"first\.day is Int32, second\.day is String; cast one"):
+        function(frame, frame.cast({"day": pl.String}), by="day")
+
+
+@pytest.mark.parametrize("function", ALL)
+def test_chunks_that_filters_emptied(function):
+    items = pl.DataFrame({"item": range(20)})
+    rows = (
+        pl.DataFrame({"query": range(600)})
+        .join(items, how="cross")
+        .with_columns(
+            rank=(pl.col("item") * 7 + pl.col("query")) % 23,
+            other=(pl.col("item") * 3 + pl.col("query")) % 19,
+        )
+    )
+    chunked = pl.concat([rows.clear(), *rows.iter_slices(991)], rechunk=False).filter(pl.col("query") > 100)
+    expected = function(chunked.rechunk(), chunked.rechunk().with_columns(rank="other"))
+    assert expected.height == 499
+    other = chunked.lazy().with_columns(rank="other")
+    assert_frame_equal(function(chunked, other.collect()), expected)
+    assert_frame_equal(function(chunked.lazy(), other).collect(engine="streaming"), expected)

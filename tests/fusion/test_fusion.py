@@ -948,7 +948,7 @@ class TestKeys:
             (["dya"], r"no column 'dya' \(did you mean 'day'\?\)"),
             (["nothing"], "runs.nothing has a null: every row needs its nothing"),
             (["many"], r"runs.many has type List\(Int64\), which can't be a key"),
-            (["thing"], "runs.thing has type Object, which can't be a key"),
+            (["thing"], "runs.thing has type Object, which Polars can't group"),
         ):
             with pytest.raises(ValueError, match=message):
                 fuse(long, keys=keys)
