@@ -67,7 +67,7 @@ def macros(name: str = "rank", *, persist: bool = False) -> str:
     >>> rank.macros().count("CREATE OR REPLACE MACRO rank.ndcg(")
     1
     """
-    # A macro can only be created after those that it calls: first what is shared, then in the order of the data.
+    # A macro can only be created after those that it calls.
     files = [
         file
         for folder in ("measures", "judging", "evaluation", "comparison", "fusion")

@@ -16,7 +16,7 @@ import polars as pl
 from polars_rank.command.arguments import in_shell
 from polars_rank.command.printing import TextFormat, as_text
 from polars_rank.core.errors import DataWarning, shortened
-from polars_rank.evaluation.per_query import batches as scanning
+from polars_rank.evaluation import batches as scanning
 from polars_rank.files.output_files import replace_file
 
 _SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex", ".html": "html"}

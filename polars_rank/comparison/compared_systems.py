@@ -221,7 +221,7 @@ def _check(options: Options) -> None:
 
 @needs_scipy
 def _compare(per_query: pl.DataFrame, design: Design, options: Options, columns: list[str]) -> pl.DataFrame:
-    from polars_rank.comparison.compared_systems import statistics as pair_results  # noqa: PLC0415 - SciPy takes its time, and may be missing
+    from polars_rank.comparison import statistics as pair_results  # noqa: PLC0415 - SciPy takes its time, and may be missing
 
     pairs = paired(per_query, design)
     table = pairs.with_columns(pair_results.numbers(pairs["x"], pairs["y"], options))

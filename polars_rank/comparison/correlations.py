@@ -376,7 +376,7 @@ def _over_pairs(first: FrameT, second: Frame, columns: _Columns, name: str) -> F
 
 @needs_scipy
 def _with_pairs(lists: pl.DataFrame, name: str) -> pl.DataFrame:
-    from polars_rank.comparison.compared_systems import item_pairs  # noqa: PLC0415 - NumPy may be missing
+    from polars_rank.comparison import item_pairs  # noqa: PLC0415 - NumPy may be missing
 
     measure = item_pairs.tau_b if name == "kendall_tau" else item_pairs.tau_ap_of
     return lists.with_columns(item_pairs.by_row(measure, lists[_A], lists[_B]).alias(name))

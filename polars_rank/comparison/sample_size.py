@@ -133,8 +133,8 @@ def _is_difference(value: object) -> bool:
 def _power(per_query: pl.DataFrame, design: Design, options: _Options, columns: list[str]) -> pl.DataFrame:
     import numpy as np  # noqa: PLC0415 - may be missing
 
-    from polars_rank.comparison.compared_systems import noncentral  # noqa: PLC0415
-    from polars_rank.comparison.compared_systems import statistics as pair_results  # noqa: PLC0415
+    from polars_rank.comparison import noncentral  # noqa: PLC0415
+    from polars_rank.comparison import statistics as pair_results  # noqa: PLC0415
 
     pairs = paired(per_query, design)
     used, mean, deviation, reason = pair_results.spread(pairs)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_rank.comparison.compared_systems import paired_tests
+from polars_rank.comparison import paired_tests
 from polars_rank.comparison.pairs import OUTCOMES, Design, Options, values
 from polars_rank.core.resampling import Array, Places, bootstrap_interval, matrices
 

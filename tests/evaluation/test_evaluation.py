@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import polars_rank as rank
 from polars_rank.core.errors import DataError
-from polars_rank.evaluation.per_query import batches as scanning
+from polars_rank.evaluation import batches as scanning
 from polars_rank.evaluation.shared_plan import is_flat
 from polars_rank.measures.catalogue import parse
 
