@@ -16,12 +16,12 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_rank as rank
-from polars_rank.command import app, main
+from polars_rank.command.app import app, main
 from polars_rank.command.arguments import in_shell
 from polars_rank.command.printing import as_text
 from polars_rank.evaluation import batches as scanning
 from polars_rank.files import run_files
-from polars_rank.reporting import standings
+from polars_rank.reporting.standings import standings
 
 COLLECTIONS = Path(__file__).parents[1] / "collections"
 MODULE = [sys.executable, "-m", "polars_rank"]
