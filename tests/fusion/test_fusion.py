@@ -20,10 +20,11 @@ from polars.testing import assert_frame_equal
 
 from polars_rank.core.errors import DataError, DataWarning
 from polars_rank.fusion.fused_run import FUSION_SETTINGS, fuse, rrf
-from polars_rank.fusion.in_memory import hashed
-from polars_rank.fusion.methods import ABSENT_IS_0, BY_RANK, BY_SCORE, METHODS
-from polars_rank.fusion.normalization import BY_PLACE, NORMALIZATIONS, normalize_scores
-from polars_rank.fusion.training import TRAINED, fit_fusion
+from polars_rank.fusion.in_memory import item_hash
+from polars_rank.fusion.methods import BY_RANK, BY_SCORE, METHODS, MISSING_IS_0
+from polars_rank.fusion.normalization import BY_POSITION, NORMALIZATIONS, normalize_scores
+from polars_rank.fusion.trained import TRAINED
+from polars_rank.fusion.training import fit_fusion
 from polars_rank.fusion.tuning import tune_fusion
 from polars_rank.sql import install
 
@@ -204,7 +205,7 @@ def test_each_method_has_a_macro_of_its_name(connection):
         "SELECT parameters FROM duckdb_functions() WHERE database_name = 'rank' AND function_name = 'fuse'"
     ).fetchall()
     own = {"k": ["rrf"], "weighting": ["rrf"], "gamma": ["comb_gmnz"], "sigma": ["logn_isr"], "phi": ["rbc"]}
-    own |= {"reach": ["slidefuse"], "fitted": TRAINED, "method": ()}
+    own |= {"window": ["slidefuse"], "fitted": TRAINED, "method": ()}
     scaled = [name for name in (*BY_SCORE, "segfuse") if name not in ("dbsf", "relative_score")]
     own |= dict.fromkeys(("normalize", "on_constant", "ddof"), scaled)
     for method, names in parameters.items():
@@ -226,7 +227,7 @@ def test_the_macro_of_a_method_does_what_fuse_does(connection, method):
         "explain": True,
     }
     own = {"rrf": {"k": 3, "weighting": "stretch"}, "comb_gmnz": {"gamma": 2.0}, "logn_isr": {"sigma": 0.5}}
-    own |= {"rbc": {"phi": 0.3}, "slidefuse": {"reach": 1}}
+    own |= {"rbc": {"phi": 0.3}, "slidefuse": {"window": 1}}
     options |= own.get(method, {})
     if method in BY_SCORE and method not in ("dbsf", "relative_score"):
         options |= {"normalize": "zscore", "ddof": 1, "on_constant": 0.5}
@@ -287,7 +288,7 @@ def test_items_that_change_places_tie(connection, method, normalize, seed):
 def test_items_of_one_hash_are_told_apart(monkeypatch, hashes):
     runs = {"x": one_query(*[(item, 1.0) for item in "abcdefg"]), "y": one_query(("g", 2.0), ("h", 1.0))}
     expected = fuse(stacked(runs).lazy(), explain=True).collect()
-    monkeypatch.setattr("polars_rank.fusion.in_memory.hashed", lambda: hashes)
+    monkeypatch.setattr("polars_rank.fusion.in_memory.item_hash", lambda: hashes)
     assert_frame_equal(fuse(runs, explain=True), expected)
     assert_frame_equal(fuse(runs, explain=True, duplicates="error"), expected)
     twice = {**runs, "z": one_query(("a", 3.0), ("b", 2.0), ("a", 1.0))}
@@ -300,7 +301,7 @@ def test_whole_ids_share_no_hash():
     """Else each part would be fused twice: once by hash, and once more by query and item."""
     numbers = pl.DataFrame({"query": range(100)}, schema={"query": pl.UInt32})
     items = pl.DataFrame({"item": range(100)})
-    assert numbers.join(items, how="cross").select(hashed()).to_series().is_unique().all()
+    assert numbers.join(items, how="cross").select(item_hash()).to_series().is_unique().all()
 
 
 @pytest.mark.parametrize("part", [1, 5, 2**40])
@@ -309,7 +310,7 @@ def test_parts_change_nothing(monkeypatch, part, method):
     rows = [(f"q{q}", f"d{(q * 7 + i * i) % 11}", float(i % 4)) for q in range(9) for i in range(q)]
     runs = {"s": run(*rows), "t": run(*[(q, i, s * s) for q, i, s in reversed(rows)])}
     expected = fuse(stacked(runs).lazy(), method, duplicates="first").collect()
-    monkeypatch.setattr("polars_rank.fusion.in_memory.PART", part)
+    monkeypatch.setattr("polars_rank.fusion.in_memory.BATCH_ROWS", part)
     assert_frame_equal(fuse(runs, method), expected)
 
 
@@ -655,7 +656,7 @@ def test_weights_that_are_all_one(weights):
         ({"rank_base": 2}, "rank_base must be"),
         ({"duplicates": "last"}, "duplicates must be"),
         ({"weighting": "divide"}, "weighting must be"),
-        ({"method": "dbsf", "normalize": "min_max"}, "normalisation of its own"),
+        ({"method": "dbsf", "normalize": "min_max"}, "fixed normalization"),
         ({"method": "posfuse"}, "needs fitted"),
     ],
 )
@@ -787,7 +788,7 @@ def test_infinite_scores_are_not_added(connection, method):
 
 def test_infinite_scores_are_not_scaled(connection):
     for normalization in NORMALIZATIONS:
-        if normalization in BY_PLACE:
+        if normalization in BY_POSITION:
             assert both_engines(connection, INFINITE, "comb_sum", normalize=normalization)[("q", "y")] > 0
             assert normalize_scores(INFINITE, normalization)["score"].is_finite().all()
             continue
@@ -836,7 +837,7 @@ class TestNegativeScores:
 
     runs = MappingProxyType({"a": one_query(("x", -1.0), ("y", -2.0)), "b": one_query(("y", -0.5))})
 
-    @pytest.mark.parametrize("method", ABSENT_IS_0)
+    @pytest.mark.parametrize("method", MISSING_IS_0)
     def test_there_is_a_warning(self, method):
         for runs in (dict(self.runs), stacked(self.runs), stacked(self.runs).lazy()):
             with pytest.warns(
