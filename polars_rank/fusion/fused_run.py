@@ -109,7 +109,7 @@ def fuse(
     phi: float = 0.8,
     weighting: str = "multiply",
     fitted: pl.DataFrame | pl.LazyFrame | None = None,
-    window: int = 5,
+    half_window: int = 5,
     order_by: OrderBy | None = None,
     descending: bool = True,
     ties: ItemTies = "item-descending",
@@ -187,7 +187,7 @@ def fuse(
         rrf: ``"multiply"``, or ``"stretch"`` for 1 / (k + rank / w), as in Qdrant.
     fitted
         Table from `fit_fusion`, for trained methods.
-    window
+    half_window
         slidefuse: number of ranks on each side to average over.
     order_by
         ``"score"`` or ``"rank"``; default: the score if there is one. Given ranks are used as they are.
@@ -296,7 +296,7 @@ def fuse(
         options=options,
         normalization=Normalization(normalize, on_constant, ddof),
         fitted=fitted,
-        window=window,
+        half_window=half_window,
         explain=explain,
     )
     eager = all_eager(runs)

@@ -61,7 +61,7 @@ def fuse_rows(
     normalization: Normalization,
     *,
     fitted: pl.DataFrame | pl.LazyFrame | None = None,
-    window: int = 5,
+    half_window: int = 5,
     explain: bool = False,
     by_item: bool = False,
 ) -> pl.LazyFrame:
@@ -72,7 +72,7 @@ def fuse_rows(
     if _needs_missing_items(method, normalization.normalize):
         rows = with_missing_items(rows)
     if method in TRAINED:
-        rows = with_estimate(rows, method, fitted, window)
+        rows = with_estimate(rows, method, fitted, half_window)
     if method in (*BY_SCORE, "segfuse"):
         rows = _with_value(rows, method, normalization)
     if method in ("condorcet", "copeland"):

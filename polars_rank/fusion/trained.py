@@ -22,11 +22,11 @@ LEAST_SHARE = 0.001
 _MISSING_ITEM = log(LEAST_SHARE / (1 - LEAST_SHARE))
 
 
-def with_estimate(rows: pl.LazyFrame, method: str, fitted: Frame | None, window: int) -> pl.LazyFrame:
+def with_estimate(rows: pl.LazyFrame, method: str, fitted: Frame | None, half_window: int) -> pl.LazyFrame:
     """Add `estimate`, the fitted value for the system and rank of a row."""
     if fitted is None:
         raise ValueError(f"method={method!r} needs fitted=fit_fusion(runs, qrels, {method!r})")
-    require_whole("window", window, 0)
+    require_whole("half_window", half_window, 0)
     table = as_lazy(fitted, "fitted")
     require_columns(table.collect_schema().names(), ["method", "system", "segment", "value"], "fitted")
     for_method = pl.col("method").map_batches(
@@ -39,7 +39,7 @@ def with_estimate(rows: pl.LazyFrame, method: str, fitted: Frame | None, window:
     )
     rows = rows.join(systems, on="system", how="left").filter(known)
     if method == "slidefuse":
-        return _with_window_mean(rows, table, window)
+        return _with_window_mean(rows, table, half_window)
     rank, estimate = pl.col("rank"), pl.col("estimate")
     segment = {
         "mapfuse": pl.lit(1, pl.Int64),
@@ -53,10 +53,10 @@ def with_estimate(rows: pl.LazyFrame, method: str, fitted: Frame | None, window:
     return rows.with_columns(estimate=scaled.fill_null(_MISSING_ITEM if method == "bayesfuse" else 0.0))
 
 
-def _with_window_mean(rows: pl.LazyFrame, table: pl.LazyFrame, window: int) -> pl.LazyFrame:
-    """Average the estimates within `window` ranks of a row, clipped to its list."""
-    first = (pl.col("rank") - window).clip(1)
-    last = pl.min_horizontal(pl.col("rank") + window, "length")
+def _with_window_mean(rows: pl.LazyFrame, table: pl.LazyFrame, half_window: int) -> pl.LazyFrame:
+    """Average the estimates within `half_window` ranks of a row, clipped to its list."""
+    first = (pl.col("rank") - half_window).clip(1)
+    last = pl.min_horizontal(pl.col("rank") + half_window, "length")
     rows = rows.with_columns(before=first.ceil() - 1, last=last.floor())
     sums = table.sort("segment").select(
         "system", pl.col("segment").cast(pl.Float64), estimate=pl.col("estimate").cum_sum().over("system")

@@ -46,7 +46,7 @@ def fit_fusion(
     =========  ===============================================================================
     mapfuse    mean average precision / rank
     posfuse    share of relevant items at the rank, over the queries whose list reaches it
-    slidefuse  mean of the posfuse values within `window` ranks, clipped to the list
+    slidefuse  mean of the posfuse values within `half_window` ranks, clipped to the list
     probfuse   mean share of relevant items in the segment / number of the segment; each list
                is cut into `segments` of equal size
     segfuse    the same for segments of 5, 10, 20, 40, … ranks, times (normalised score + 1)

@@ -205,7 +205,7 @@ def test_each_method_has_a_macro_of_its_name(connection):
         "SELECT parameters FROM duckdb_functions() WHERE database_name = 'rank' AND function_name = 'fuse'"
     ).fetchall()
     own = {"k": ["rrf"], "weighting": ["rrf"], "gamma": ["comb_gmnz"], "sigma": ["logn_isr"], "phi": ["rbc"]}
-    own |= {"window": ["slidefuse"], "fitted": TRAINED, "method": ()}
+    own |= {"half_window": ["slidefuse"], "fitted": TRAINED, "method": ()}
     scaled = [name for name in (*BY_SCORE, "segfuse") if name not in ("dbsf", "relative_score")]
     own |= dict.fromkeys(("normalize", "on_constant", "ddof"), scaled)
     for method, names in parameters.items():
@@ -227,7 +227,7 @@ def test_the_macro_of_a_method_does_what_fuse_does(connection, method):
         "explain": True,
     }
     own = {"rrf": {"k": 3, "weighting": "stretch"}, "comb_gmnz": {"gamma": 2.0}, "logn_isr": {"sigma": 0.5}}
-    own |= {"rbc": {"phi": 0.3}, "slidefuse": {"window": 1}}
+    own |= {"rbc": {"phi": 0.3}, "slidefuse": {"half_window": 1}}
     options |= own.get(method, {})
     if method in BY_SCORE and method not in ("dbsf", "relative_score"):
         options |= {"normalize": "zscore", "ddof": 1, "on_constant": 0.5}

@@ -44,17 +44,17 @@ def in_sql(connection, long, fitted, method, **options):
 @pytest.mark.parametrize("method", TRAINED)
 def test_values_of_ranx(connection, method):
     fitted = fit_fusion(RUNS, QRELS, method, segments=RANX["segments"])
-    fused = fuse(RUNS, method, fitted=fitted, window=RANX["window"])
+    fused = fuse(RUNS, method, fitted=fitted, half_window=RANX["window"])
     expected = flat(RANX["fused"][method], "expected")
     both = fused.join(expected, on=["query", "item"], how="full")
     assert both.null_count().sum_horizontal().item() == 0
     assert both["score"].to_list() == pytest.approx(both["expected"].to_list(), rel=1e-12, abs=1e-12)
 
     long = pl.concat([run.with_columns(system=pl.lit(name)) for name, run in RUNS.items()])
-    sql = in_sql(connection, long, fitted, method, window=RANX["window"])
+    sql = in_sql(connection, long, fitted, method, half_window=RANX["window"])
     assert_frame_equal(fused, sql, check_dtypes=False, abs_tol=1e-12)
     lazy = {name: run.lazy() for name, run in RUNS.items()}
-    plan = fuse(lazy, method, fitted=fit_fusion(lazy, QRELS.lazy(), method, segments=7), window=3)
+    plan = fuse(lazy, method, fitted=fit_fusion(lazy, QRELS.lazy(), method, segments=7), half_window=3)
     assert_frame_equal(plan.collect(engine="streaming"), fused, abs_tol=1e-12)
 
 
@@ -141,5 +141,5 @@ def test_tables_that_are_refused(connection):
             fit_fusion(RUNS, QRELS, "probfuse", **options)
     with pytest.raises(ValueError, match="did you mean 'mapfuse'"):
         fit_fusion(RUNS, QRELS, "mapfus")
-    with pytest.raises(ValueError, match="window must be"):
-        fuse(RUNS, "slidefuse", fitted=fitted, window=-1)
+    with pytest.raises(ValueError, match="half_window must be"):
+        fuse(RUNS, "slidefuse", fitted=fitted, half_window=-1)
