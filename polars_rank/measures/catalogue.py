@@ -19,6 +19,7 @@ Aggregate = Literal["mean", "sum", "geometric"]
 IntoColumn = str | pl.Expr
 Options = Mapping[str, Any]
 Terms = Callable[[pl.Expr, pl.Expr, Options], pl.Expr]
+Formula = Callable[..., pl.Expr]
 P = ParamSpec("P")
 
 
@@ -35,10 +36,14 @@ class Measure:
     empty : the value for a query without a row.
     aggregate : how values of queries make one of the whole.
     needs_judgements : whether `evaluate` gives null for a ranking without a single judged row.
+    ignores_unjudged : whether rows without a judgement never change the value; not set for a measure with a
+        formula, where it depends on the options.
     source : DOI, or author and year.
     names : program to its names for the measure, each with the options that the name implies, and with
         ``aggregate`` where the program sums up otherwise; a name that ends in ``_k`` is followed by a
         cutoff, one that ends in ``_x`` by another number; one that ends in ``@k`` needs a cutoff.
+    formula : for a core measure, the value from the building blocks of a ranking (`measures.blocks`) and
+        all options of the measure.
     terms : for a measure that is a sum over items, the term of each item, up to a factor that all items of
         a ranking share. It takes rank and grade as Float64, in order of rank and with the higher grade first
         among equal ranks, and all options of the measure; null is 0.
@@ -51,8 +56,10 @@ class Measure:
     empty: float | None
     aggregate: Aggregate
     needs_judgements: bool
+    ignores_unjudged: bool
     source: str
     names: Mapping[str, Mapping[str, Options]]
+    formula: Formula | None = field(repr=False)
     terms: Terms | None = field(repr=False)
     parameters: Mapping[str, inspect.Parameter] = field(repr=False)
 
@@ -79,6 +86,8 @@ def measure(
     empty: float | None = 0.0,
     aggregate: Aggregate = "mean",
     needs_judgements: bool = True,
+    ignores_unjudged: bool = False,
+    formula: Formula | None = None,
     terms: Terms | None = None,
 ) -> Callable[[Callable[P, pl.Expr]], Callable[P, pl.Expr]]:
     """Record a measure in the catalogue, and let its function refuse what is no column."""
@@ -93,8 +102,10 @@ def measure(
             empty=empty,
             aggregate=aggregate,
             needs_judgements=needs_judgements,
+            ignores_unjudged=ignores_unjudged,
             source=source,
             names=names,
+            formula=formula,
             terms=terms,
             parameters=inspect.signature(function).parameters,
         )

@@ -4,8 +4,8 @@ from typing import Literal
 
 import polars as pl
 
+from polars_rank.measures.blocks import best_first, gains_of
 from polars_rank.measures.catalogue import IntoColumn, label, measure
-from polars_rank.measures.gain import best_first, gains_of
 from polars_rank.measures.rows import count, number, ratio, returned, unless_empty
 
 _MCSHERRY = "doi:10.1007/978-3-540-78646-7_38 (McSherry and Najork 2008)"
