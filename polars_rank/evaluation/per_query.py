@@ -22,8 +22,9 @@ from polars_rank.judging.judged_table import (
     judged_table,
 )
 from polars_rank.judging.user_tables import readable, refuse_run, without_repeats
-from polars_rank.measures.catalogue import Aggregate, Call, expand, parse, programs
+from polars_rank.measures.catalogue import Aggregate, programs
 from polars_rank.measures.conventions import convention_of
+from polars_rank.measures.names import Call, expand, parse
 from polars_rank.measures.rows import judged, number, returned
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)

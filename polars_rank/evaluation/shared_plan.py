@@ -11,7 +11,8 @@ import polars as pl
 
 from polars_rank.core.frames import OURS
 from polars_rank.measures.blocks import Blocks, Gain, Gains, Ideal
-from polars_rank.measures.catalogue import Call, IntoColumn
+from polars_rank.measures.catalogue import IntoColumn
+from polars_rank.measures.names import Call
 from polars_rank.measures.rows import count, judged, number, relevant, returned
 
 _RANK, _GRADE = f"{OURS}rank", f"{OURS}grade"

@@ -12,7 +12,7 @@ import polars_rank as rank
 from polars_rank.core.errors import DataError
 from polars_rank.evaluation import batches as scanning
 from polars_rank.evaluation.shared_plan import is_flat
-from polars_rank.measures.catalogue import parse
+from polars_rank.measures.names import parse
 
 FLAT = [
     *("ndcg@10", "ndcg", "ndcg(gain=exponential)@3", "ndcg(empty=None)@2", "ndcg(empty=1.0)", "dcg@5", "dcg"),
