@@ -17,7 +17,7 @@ from polars_rank.core.frames import (
     require_different,
     unify_ids,
 )
-from polars_rank.measures.catalogue import parse
+from polars_rank.measures.names import AmbiguousMeasureError, parse
 
 Missing = Literal["error", "zero", "drop"]
 Test = Literal["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey"]
@@ -119,9 +119,11 @@ def measure_columns(
 def _is_measure(name: str) -> bool:
     try:
         parse(name)
-    except ValueError as error:
-        # An ambiguous name is a measure's all the same, and its values are there already.
-        return "ambiguous" in str(error)
+    except AmbiguousMeasureError:
+        # Whichever measure is meant, its values are already in the column.
+        return True
+    except ValueError:
+        return False
     return True
 
 

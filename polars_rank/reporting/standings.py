@@ -24,7 +24,7 @@ from polars_rank.core.frames import (
     unify_ids,
 )
 from polars_rank.evaluation.per_query import summarize
-from polars_rank.measures.catalogue import parse
+from polars_rank.measures.names import parse
 from polars_rank.reporting.renderers import FORMATS, Board, Cell, Format, Side
 
 BoardInterval = Literal["t", "bootstrap", "basic", "bca"]

@@ -29,6 +29,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pieces import complete
 
+from polars_rank.measures.blocks import Blocks
 from polars_rank.measures.catalogue import MEASURES as ALL_MEASURES
 
 # A measure that lacks a piece is named by test_pieces.py alone.
@@ -73,16 +74,6 @@ ONE_MEASURE = {
     **{(name, "gain"): ["linear", "exponential"] for name in ("expected_dcg", "expected_ndcg")},
     ("expected_ndcg", "ideal"): ["judged", "list"],
     **{(name, "max_relevance"): [1, 2.5, 4, 5] for name in ("sdcg", "bpm", "insq", "inst", "nerr")},
-}
-# Those of them that count every returned row, or every judged one.
-COUNTING = {
-    "judged_share",
-    "num_returned",
-    "set_average_precision",
-    "unjudged_share",
-    "utility",
-    "compatibility",
-    "pairwise_accuracy",
 }
 # Binding a macro and planning an expression take milliseconds each, so an example draws a few measures.
 MEASURES_AT_ONCE = None if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 10
@@ -378,16 +369,28 @@ def test_memory_does_not_grow_with_k(k):
     assert duck == pytest.approx(polars, rel=1e-12)
 
 
+class Spy(Blocks):
+    """Notes whether a formula counts every returned row."""
+
+    counts_rows = False
+
+    def returned(self, k):
+        self.counts_rows = True
+        return super().returned(k)
+
+    def ideal(self, gain, k, of="judged"):
+        self.counts_rows |= of == "k" and k is None
+        return super().ideal(gain, k, of)
+
+
 def counts_returned_rows(call):
-    """Tell whether an unjudged row that was returned has a say in the value."""
-    options = call.options
-    return (
-        call.name in COUNTING
-        or (call.name == "f_measure" and options["k"] is None)
-        or (call.name == "ndcg" and options["ideal"] == "k" and options["k"] is None)
-        or options.get("denominator") in ("returned", "reachable")
-        or (options.get("denominator") == "k" and options["k"] is None)
-    )
+    """Whether an unjudged row that was returned may change the value."""
+    measure = MEASURES[call.name]
+    if measure.formula is None:
+        return not measure.ignores_unjudged
+    spy = Spy("rank", "relevance")
+    measure.formula(spy, **{**measure.options, **call.options})
+    return spy.counts_rows
 
 
 @given(frames=groups(), asked=calls(tuple(name for name in RANKED if name not in LINK)))

@@ -18,8 +18,9 @@ from polars.testing import assert_frame_equal
 
 import polars_rank as rank
 from polars_rank.judging.judged_table import Judging
-from polars_rank.measures.catalogue import MEASURES, parse, programs
+from polars_rank.measures.catalogue import MEASURES, programs
 from polars_rank.measures.conventions import CONVENTIONS
+from polars_rank.measures.names import parse
 
 HERE = Path(__file__).parents[1]
 FOLDER = os.environ.get("POLARS_RANK_REFERENCE")
