@@ -57,8 +57,9 @@ from polars_rank.core.ordering import ItemTies, OrderBy
 from polars_rank.files.detection import Format
 from polars_rank.files.reading import writable_run, write_rows
 from polars_rank.files.run_files import loaded, read_runs
-from polars_rank.measures.catalogue import parse, programs
+from polars_rank.measures.catalogue import programs
 from polars_rank.measures.conventions import convention_of
+from polars_rank.measures.names import parse
 from polars_rank.sql import init_text
 
 CompareFormat = Literal["terminal", "markdown", "latex", "html", "csv", "json"]

@@ -9,7 +9,7 @@ from polars_rank.command.arguments import Reading, columns_of
 from polars_rank.core.errors import DataError
 from polars_rank.core.frames import unify_ids
 from polars_rank.files.run_files import RunFile, read_runs
-from polars_rank.measures.catalogue import expand, parse
+from polars_rank.measures.names import expand, parse
 
 
 def measures_named(given: Sequence[str], convention: str | None) -> list[str]:

@@ -29,7 +29,7 @@ from polars_rank.fusion.normalization import BY_POSITION, NORMALIZATIONS
 from polars_rank.fusion.ranking import query_ids, ranked_rows, sorted_lists, sorted_sum
 from polars_rank.fusion.runs import Runs, all_eager, stack
 from polars_rank.fusion.weights import Weights, exact_unit, resolve_weights
-from polars_rank.measures.catalogue import parse
+from polars_rank.measures.names import parse
 
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
 
