@@ -63,3 +63,8 @@ CREATE OR REPLACE MACRO rank._names_fault(option, names) AS
                 names
             )
     END;
+
+CREATE OR REPLACE MACRO rank._switch_fault(option, value) AS
+    rank.main._fault(
+        list_contains(['true', 'false', '1', '0'], lower(value::varchar)), option || ' must be true or false', value
+    );

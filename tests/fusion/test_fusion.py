@@ -18,6 +18,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from polars_rank import fusion as fusion_package
 from polars_rank.core.errors import DataError, DataWarning
 from polars_rank.fusion.fused_run import FUSION_SETTINGS, fuse, rrf
 from polars_rank.fusion.in_memory import item_hash
@@ -561,10 +562,55 @@ def test_small_terms_keep_their_digits(connection):
             assert scores(fused) == pytest.approx(expected, rel=1e-9, abs=0)
 
 
-def test_a_given_rank_may_be_any_number(connection):
-    far = run(("q", "x", 1.0), ("q", "y", 3e8), ("q", "z", math.inf), keys=("query", "item", "rank"))
+def test_a_given_rank_may_be_any_finite_number(connection):
+    far = run(("q", "x", 1.0), ("q", "y", 3e8), keys=("query", "item", "rank"))
     fused = both_engines(connection, {"a": far}, "borda")
-    assert fused == {("q", "x"): 3.0, ("q", "y"): 4 - 3e8, ("q", "z"): -math.inf}
+    assert fused == {("q", "x"): 2.0, ("q", "y"): 3 - 3e8}
+    infinite = far.with_columns(rank=pl.col("rank") * math.inf)
+    with pytest.raises(DataError, match="infinite rank"):
+        fuse({"a": infinite})
+    with pytest.raises(duckdb.Error, match="infinite rank"):
+        in_sql(connection, stacked({"a": infinite}))
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("descending := 'x'", "descending must be true or false, got x"),
+        ("descending := NULL", "descending must be true or false, got NULL"),
+        ("explain := 'x'", "explain must be true or false, got x"),
+        ("rank_base := 'x'", "rank_base must be 0 or 1, got x"),
+        ("rank_base := [1]", "rank_base must be 0 or 1, got"),
+        ("half_window := 'x'", "half_window must be a whole number of at least 0, got x"),
+        ("half_window := -1", "half_window must be a whole number of at least 0, got -1"),
+        ("k := 'x'", "k must be a finite number of at least 0, got x"),
+        ("ddof := 'x'", "ddof must be 0 or 1, got x"),
+        ("on_constant := 'x'", "on_constant must be a finite number, got x"),
+        ("phi := 'x'", "phi must be a number from 0 to 1, got x"),
+        ("normalize := 1.5", "normalize must be one of"),
+        ("ties := 1.5", "ties must be one of"),
+        ("order_by := 1.5", "order_by must be one of"),
+        ("method := NULL", "method must be one of"),
+    ],
+)
+def test_sql_refuses_values_of_another_type(connection, option, message):
+    connection.register("_runs", stacked({"a": one_query(("x", 1.0))}).to_arrow())
+    with pytest.raises(duckdb.Error, match=message):
+        connection.sql(f"FROM rank.fuse('_runs', {option})").fetchall()
+
+
+def test_fusing_does_not_import_judging_or_evaluation():
+    """Only training and tuning judge runs."""
+    package = Path(fusion_package.__file__).parent
+    modules, seen = {"fused_run"}, set()
+    while modules:
+        name = modules.pop()
+        seen.add(name)
+        text = (package / f"{name}.py").read_text(encoding="utf-8")
+        assert not re.search(r"polars_rank\.(judging|evaluation)", text), name
+        modules |= set(re.findall(r"from polars_rank\.fusion\.(\w+) import", text)) - seen
+    assert "trained" in seen
+    assert seen.isdisjoint({"training", "tuning"})
 
 
 @pytest.mark.parametrize(
@@ -855,6 +901,7 @@ class TestNegativeScores:
             fuse(dict(self.runs))
             fuse(stacked(self.runs).lazy()).collect()
             fuse(dict(self.runs), "comb_sum", weights={"a": 1, "b": 0})
+            fuse(stacked(complete).lazy(), "comb_sum").collect()
 
 
 class TestKeys:
