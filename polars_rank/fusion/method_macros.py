@@ -19,7 +19,7 @@ _READ_BY = {
 }
 
 
-def method_macros(text: str) -> str:
+def create_method_macros(text: str) -> str:
     """CREATE statements of the macros; `text` holds that of rank.fuse, which defines the defaults."""
     (signature,) = re.findall(r"MACRO rank\.fuse\(([^()]*)\)", text)
     _runs, _method, *options = re.split(r",\s+", signature.strip())

@@ -77,9 +77,7 @@ def _refuse_other(method: str) -> Callable[[pl.Series], pl.Series]:
     def check(methods: pl.Series) -> pl.Series:
         others = [name for name in methods.unique() if name != method]
         if others:
-            raise DataError(
-                f"fitted was made for method {others[0]!r}, not {method!r}; call fit_fusion with {method!r}"
-            )
+            raise DataError(f"fitted is for method {others[0]!r}, not {method!r}; call fit_fusion again")
         return methods.is_not_null()
 
     return check

@@ -125,7 +125,7 @@ def test_tables_that_are_refused(connection):
     fitted = fit_fusion(RUNS, QRELS, "posfuse")
     long = pl.concat([run.with_columns(system=pl.lit(name)) for name, run in RUNS.items()])
     for table, method, message in (
-        (fitted, "slidefuse", "was made for method"),
+        (fitted, "slidefuse", "is for method"),
         (fitted.filter(pl.col("system") != "s1"), "posfuse", "no row for the system"),
         (fitted.drop("segment"), "posfuse", "segment"),
     ):
