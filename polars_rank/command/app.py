@@ -24,7 +24,7 @@ from polars_rank.command.arguments import (
     keys_of,
     weights_of,
 )
-from polars_rank.command.inputs import example_tables, measures_named, read_tables
+from polars_rank.command.inputs import example_tables, measures_named, read_tables, reading_errors
 from polars_rank.command.output import (
     close_streams,
     keep_inputs,
@@ -51,6 +51,7 @@ from polars_rank.command.warnings import (
     valueless_note,
 )
 from polars_rank.comparison.pairs import Missing
+from polars_rank.core.errors import ArgumentError, Explained, Setting
 from polars_rank.core.frames import refuse_names
 from polars_rank.core.interrupts import interrupts_end_quietly, interrupts_raise
 from polars_rank.core.ordering import ItemTies, OrderBy
@@ -123,7 +124,7 @@ def evaluate(
     grades, files = example_tables(qrels) if example else read_tables(qrels, runs, reading)
     slices = list(dict.fromkeys(by or []))
     for name in {"item", "score", "rank", "relevance"}.intersection(slices):
-        raise ValueError(f"by={name!r} describes no query, and can't slice the means")
+        raise ArgumentError((Setting("by", [name]), " describes no query, and can't slice the means"))
     refuse_names("by", slices, ["queries"])
     options = {**judging.options(), "by": slices, "convention": convention}
     options["attributes"] = [name for name in slices if name not in ("query", *options["keys"])]
@@ -204,9 +205,11 @@ def fuse(
         Pass over lines that begin with #.
     """
     keep_inputs([output], runs)
+    with reading_errors("fuse takes runs only"):
+        files = read_runs(runs, columns=columns_of(columns), comments=comments)
     systems = {
         system: file.rows.filter(pl.col("system").eq_missing(pl.lit(system)))
-        for file in read_runs(runs, columns=columns_of(columns), comments=comments)
+        for file in files
         for system in file.systems
     }
     if len(systems) < 2:
@@ -466,7 +469,7 @@ def _naming(path: str, *, among: int) -> Iterator[None]:
     try:
         yield
     except rank.DataError as error:
-        raise rank.DataError(f"{path}: {error}" if among > 1 else str(error)) from error
+        raise (error.within(path) if among > 1 else error) from error
 
 
 # Errors
@@ -485,8 +488,8 @@ def _fail(error: Exception) -> int:
         wrong_use = isinstance(error, FileNotFoundError | IsADirectoryError)
         if error.filename and error.strerror:
             message = f"{error.filename}: {error.strerror}"
-    else:
-        message = in_shell(message)
+    elif isinstance(error, Explained):
+        message = error.spelled(in_shell)
     # What Polars adds below is the plan that the message came from.
     say([message.strip().splitlines()[0]], kind="")
     return 2 if wrong_use else 1

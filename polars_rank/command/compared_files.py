@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from polars_rank.command.warnings import graded, number_notes, query_notes, run_facts, strangers
-from polars_rank.core.errors import DataError
+from polars_rank.core.errors import ArgumentError, DataError, Setting
 from polars_rank.files.run_files import RunFile, loaded
 from polars_rank.judging.judged_table import judge
 
@@ -31,7 +31,7 @@ def judged_files(
     Attributes come from the table that describes the queries, those that it lacks from the runs.
     """
     for name in {"query", "system", "item", "rank", "score", "relevance"}.intersection(by):
-        raise ValueError(f"by={name!r} describes no query, and can't slice a comparison")
+        raise ArgumentError((Setting("by", [name]), " describes no query, and can't slice a comparison"))
     about = None
     if described is not None:
         about = described.select("query", *(name for name in by if name in described.columns))

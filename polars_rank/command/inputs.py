@@ -1,13 +1,15 @@
 """What the commands of the shell work on: measures by name, judgements and runs from files."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import polars as pl
 
 import polars_rank as rank
 from polars_rank.command.arguments import Reading, columns_of
-from polars_rank.core.errors import DataError
+from polars_rank.core.errors import ArgumentError, DataError
 from polars_rank.core.frames import unify_ids
+from polars_rank.files.column_names import OtherKindError
 from polars_rank.files.run_files import RunFile, read_runs
 from polars_rank.measures.catalogue import expand, parse
 
@@ -32,11 +34,11 @@ def read_tables(
         raise ValueError("name the qrels and at least one run" + ("" if qrels else ", or use --example"))
     if qrels in runs:
         raise ValueError(f"{qrels} is given as qrels and as a run")
-    try:
+    swapped = "QRELS come first, then RUNs"
+    with reading_errors(swapped, columns="qrels_columns"):
         grades = rank.read_qrels(qrels, columns=columns_of(reading.qrels_columns), comments=reading.comments)
-    except ValueError as error:
-        raise type(error)(str(error).replace("columns=", "qrels_columns=")) from error
-    files = read_runs(runs, columns=columns_of(reading.columns), comments=reading.comments)
+    with reading_errors(swapped):
+        files = read_runs(runs, columns=columns_of(reading.columns), comments=reading.comments)
     if same_ids:
         tables = unify_ids({qrels: grades, **{file.path: file.rows for file in files}}, ["query", "item"])
         grades, files = tables[qrels], [file._replace(rows=tables[file.path]) for file in files]
@@ -44,6 +46,20 @@ def read_tables(
     if judgements.is_empty():
         raise DataError(f"{qrels} has a header and no row: there is no judgement")
     return judgements, files
+
+
+@contextmanager
+def reading_errors(swapped: str, **options: str) -> Iterator[None]:
+    """Name the options of the command where `read_run` and `read_qrels` name their arguments.
+
+    Its --format is that of the output, so that a remedy with `format` is left out.
+    """
+    try:
+        yield
+    except OtherKindError as error:
+        raise DataError(error.problem, remedy=swapped) from error
+    except (DataError, ArgumentError) as error:
+        raise error.renamed({"format": None, **options}) from error
 
 
 def example_tables(qrels: str | None) -> tuple[pl.DataFrame, list[RunFile]]:

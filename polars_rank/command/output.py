@@ -15,7 +15,7 @@ import polars as pl
 
 from polars_rank.command.arguments import in_shell
 from polars_rank.command.printing import TextFormat, as_text
-from polars_rank.core.errors import DataWarning, shortened
+from polars_rank.core.errors import DataWarning, Explained, shortened
 from polars_rank.evaluation import batches as scanning
 from polars_rank.files.output_files import replace_file
 
@@ -141,7 +141,9 @@ def warnings_as_notes() -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
         yield
-    say([in_shell(text) for text in dict.fromkeys(str(each.message) for each in caught)])
+    notes = [each.message for each in caught]
+    said = [note.spelled(in_shell) if isinstance(note, Explained) else str(note) for note in notes]
+    say(list(dict.fromkeys(said)))
 
 
 @contextmanager

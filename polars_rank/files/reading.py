@@ -7,7 +7,7 @@ from typing import IO, cast
 
 import polars as pl
 
-from polars_rank.core.errors import DataError, require_choice, require_columns
+from polars_rank.core.errors import ArgumentError, DataError, Setting, require_choice, require_columns
 from polars_rank.core.frames import Frame, as_lazy, id_kind
 from polars_rank.core.ordering import ordinal, score_key
 from polars_rank.files.column_names import ROLES, Kind, in_order, roles
@@ -156,7 +156,8 @@ def _read(
     names = columns if isinstance(columns, Mapping) else {}
     fields = None if columns is None or isinstance(columns, Mapping) else _field_names(columns, kind)
     if "://" in name and chosen not in (None, "parquet"):
-        raise ValueError(f"a URL is read as Parquet only; download {name} first")
+        problem = (Setting("format", chosen), " can't be read from a URL, which is read as Parquet only")
+        raise ArgumentError(problem, remedy=f"download {name} first")
     if "://" in name or ("*" in name and not os.path.exists(name)):
         return _scan_parquet(name, kind, names, fields)
     with open(name, "rb") as file:
@@ -193,8 +194,9 @@ def _field_names(columns: Sequence[str], kind: Kind) -> list[str]:
 
 def _require_no_fields(fields: Sequence[str] | None, format_name: str) -> None:
     if fields is not None:
-        raise ValueError(
-            f'{format_name} names its columns: give a mapping, such as columns={{"query": "qid"}}'
+        raise ArgumentError(
+            f"{format_name} names its columns",
+            remedy=("use a mapping, such as ", Setting("columns", {"query": "qid"})),
         )
 
 
@@ -233,9 +235,10 @@ def _read_fields(
     text: Text, kind: Kind, names: Mapping[str, str], fields: Sequence[str] | None
 ) -> pl.DataFrame:
     if names:
-        raise ValueError("columns= renames what a header names; for text without one, list its fields")
+        problem = (Setting("columns", dict(names)), f" renames what a header names, but {text.name} has none")
+        raise ArgumentError(problem, remedy="list its fields instead")
     if fields is not None:
-        return typed(fields_table(text, fields, hint=lambda _: ""), text, filled_line)
+        return typed(fields_table(text, fields), text, filled_line)
     trec = RUN_FIELDS if kind == "run" else QRELS_FIELDS
     table = fields_table(text, trec, hint=lambda line: hint(line, kind))
     return typed(table.drop("Q0", "iteration", strict=False), text, filled_line)
@@ -342,7 +345,9 @@ def writable_run(run: Frame, chosen: Format, system: str | None) -> pl.DataFrame
     if not {"score", "rank"} & set(table.columns):
         raise DataError(f"run has neither score nor rank; its columns are {table.columns}")
     if system is not None and "system" in table.columns:
-        raise ValueError(f"system={system!r} is for a run without a system column, and run has one")
+        raise ArgumentError(
+            (Setting("system", system), " is for a run without a system column, and run has one")
+        )
     if chosen == "trec" and "system" not in table.columns:
         system = system or "polars_rank"
     if system is not None:

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, ParamSpec
 import polars as pl
 
 from polars_rank.command.trec_eval.measures import ENTRIES, NICKNAMES, wanted_measures
-from polars_rank.core.errors import nearest
+from polars_rank.core.errors import AmbiguousMeasureError, ArgumentError, Setting, nearest
 from polars_rank.measures.conventions import convention_of
 from polars_rank.measures.options import check_option, takes_columns
 
@@ -361,7 +361,12 @@ def _meaning(name: str, text: str, program: str, *, cut: bool) -> tuple[Measure,
     _, measure, implied = chosen[0]
     if any(other is not measure or options != implied for _, other, options in chosen):
         choices = " or ".join(f"{other.name} ({program})" for program, other, _ in chosen)
-        raise ValueError(f"measure {text!r} is ambiguous: {choices}; give one of these names, or convention=")
+        raise AmbiguousMeasureError(
+            f"measure {text!r} is ambiguous: {choices}",
+            remedy=("give one of these names, or ", Setting("convention")),
+            argument="measure",
+            value=text,
+        )
     return measure, implied
 
 
@@ -390,9 +395,12 @@ def _refuse_all_cutoffs(name: str, text: str, convention: str | None) -> None:
     """Refuse what trec_eval prints for many cutoffs, such as a bare ``P``."""
     known, lower = _names(), name.lower()
     if f"{lower}_k" in known and not any(program == "trec_eval" for program, *_ in known[lower]):
-        raise ValueError(
-            f"measure {text!r} needs a number under convention={convention!r}, where it means several "
-            f"cutoffs: {name}_10, or {name}_5,10; {name}(k=None) is the whole list"
+        several = f", where it means several cutoffs: {name}_10, or {name}_5,10"
+        raise ArgumentError(
+            (f"measure {text!r} needs a number under ", Setting("convention", convention), several),
+            remedy=f"{name}(k=None) is the whole list",
+            argument="measure",
+            value=text,
         )
 
 

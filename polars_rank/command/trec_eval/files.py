@@ -69,7 +69,7 @@ def read_zscores(path: str) -> pl.DataFrame:
     try:
         with open(path, "rb") as file:
             text = decode(path, file.read(), comments=False)
-        rows = fields_table(text, names, hint=lambda _: "")
+        rows = fields_table(text, names)
         if rows.is_empty():
             raise DataError(f"{path} is empty")
         numbers = rows.with_columns(pl.col("mean", "deviation").cast(pl.Float64, strict=False))
