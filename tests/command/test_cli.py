@@ -18,10 +18,9 @@ from polars.testing import assert_frame_equal
 import polars_rank as rank
 from polars_rank.command.app import app, main
 from polars_rank.command.arguments import in_shell
-from polars_rank.command.printing import as_text
+from polars_rank.command.output import as_text
 from polars_rank.core.errors import Setting
 from polars_rank.evaluation import batches as scanning
-from polars_rank.files import run_files
 from polars_rank.reporting.standings import standings
 
 COLLECTIONS = Path(__file__).parents[1] / "collections"
@@ -205,7 +204,6 @@ def test_a_large_parquet_run_is_scored_in_parts_alike(run, monkeypatch):
     monkeypatch.setattr(
         "polars_rank.evaluation.per_query.score_in_parts", lambda *a, **b: asked.append(1) or score(*a, **b)
     )
-    monkeypatch.setattr(run_files, "ROWS_AT_ONCE", 10)
     monkeypatch.setattr(scanning, "ROWS_AT_ONCE", 10)
     in_parts = rows(run, *command)
     assert asked

@@ -23,8 +23,9 @@ from polars.testing import assert_frame_equal
 
 from polars_rank.core.errors import DataError
 from polars_rank.files.output_files import replace_file
-from polars_rank.files.reading import read_qrels, read_run, write_run
+from polars_rank.files.reading import read_qrels, read_run
 from polars_rank.files.text import decode
+from polars_rank.files.writing import write_run
 
 CASES = {
     case["id"]: case
@@ -112,7 +113,7 @@ def test_reported_three_field_files_say_what_to_pass(tmp_path):
         ("302", "60", 1),
     ]
     beir = case_files(CASES["beir-qrels-tsv-header"], tmp_path) / "no_header.tsv"
-    refused(read_qrels, beir, "line 1", 'columns=["query", "item", "relevance"]')
+    refused(read_qrels, beir, "line 1", "columns=['query', 'item', 'relevance']")
     assert rows(read_qrels(beir, columns=QRELS)) == rows(read_qrels(folder / "test.tsv"))
 
 
