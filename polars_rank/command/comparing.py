@@ -14,6 +14,7 @@ from polars_rank.command.inputs import (
     measures_named,
     read_descriptions,
     read_tables,
+    without_keys,
 )
 from polars_rank.command.output import keep_inputs, output_format, put, say, write
 from polars_rank.comparison.pairs import Missing
@@ -89,9 +90,10 @@ def compare_runs(
     if example:
         texts, items = rank.example().queries, rank.example().items
     slices = list(dict.fromkeys(by or []))
-    judged, said = judged_files(
-        files, grades, slices, texts, judging.options(), allow_no_match=judging.allow_no_match
-    )
+    with without_keys():
+        judged, said = judged_files(
+            files, grades, slices, texts, judging.options(), allow_no_match=judging.allow_no_match
+        )
     say(said)
     per_query = rank.evaluate(judged, names, by=slices)
     missing: Missing = "drop" if judging.queries in ("both", "run") else "error"

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 import polars_rank as rank
 from polars_rank.command.arguments import Fields, Output, Switch, columns_of, weights_of
-from polars_rank.command.inputs import reading_errors
+from polars_rank.command.inputs import reading_errors, without_keys
 from polars_rank.command.output import keep_inputs, print_bytes, warnings_as_notes
 from polars_rank.core.ordering import ItemTies, OrderBy
 from polars_rank.files.detection import Format
@@ -80,7 +80,7 @@ def fuse(
     }
     if len(systems) < 2:
         raise ValueError(f"fuse takes two runs or more, got {len(systems)}")
-    with warnings_as_notes():
+    with warnings_as_notes(), without_keys():
         fused = rank.fuse(
             systems,
             method,

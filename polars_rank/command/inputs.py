@@ -44,7 +44,7 @@ def read_tables(
         raise ValueError("name the qrels and at least one run" + ("" if qrels else ", or use --example"))
     if qrels in runs:
         raise ValueError(f"{qrels} is given as qrels and as a run")
-    swapped = "QRELS come first, then RUNs"
+    swapped = "are qrels and run swapped? QRELS come first, then RUNs"
     with reading_errors(swapped, columns="qrels_columns"):
         grades = rank.read_qrels(qrels, columns=columns_of(reading.qrels_columns), comments=reading.comments)
     with reading_errors(swapped):
@@ -69,7 +69,16 @@ def reading_errors(swapped: str, **options: str) -> Iterator[None]:
     except OtherKindError as error:
         raise DataError(error.problem, remedy=swapped) from error
     except (DataError, ArgumentError) as error:
-        raise error.renamed({"format": None, **options}) from error
+        raise error.renamed(lambda name: {"format": None, **options}.get(name, name)) from error
+
+
+@contextmanager
+def without_keys() -> Iterator[None]:
+    """Leave out advice to use --keys, for a command without that option."""
+    try:
+        yield
+    except (DataError, ArgumentError) as error:
+        raise error.renamed(lambda name: None if name == "keys" else name) from error
 
 
 def example_tables(qrels: str | None) -> tuple[pl.DataFrame, list[RunFile]]:

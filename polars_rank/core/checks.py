@@ -9,6 +9,7 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_rank.core.errors import (
+    Clause,
     DataError,
     Message,
     NoMatchWarning,
@@ -152,9 +153,11 @@ def apart_by_keys(
                 if not repeated.select(*place, *more).is_duplicated().any()
             ]
             if apart:
-                choices = [part for keys in apart[:3] for part in (" or ", Setting("keys", keys))][1:]
-                remedy = ("use ", *choices, " if that tells rankings apart; otherwise ")
-                return (*remedy, *parts_of(otherwise))
+                choices: list[str | Setting] = [
+                    part for keys in apart[:3] for part in (" or ", Setting("keys", keys))
+                ][1:]
+                remedy = Clause(["use ", *choices, " if that tells rankings apart; otherwise "])
+                return (remedy, *parts_of(otherwise))
         return otherwise
 
     return advise

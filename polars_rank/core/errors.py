@@ -2,7 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, Self, TypeVar
@@ -23,12 +23,44 @@ class Setting(NamedTuple):
         return f"{self.argument}={'' if self.value is ... else repr(self.value)}"
 
 
-Message = str | Sequence[str | Setting]
+class Clause(tuple[str | Setting, ...]):
+    """Parts of a message that make sense together only: without its settings, a clause is left out."""
+
+    __slots__ = ()
 
 
-def parts_of(message: Message) -> tuple[str | Setting, ...]:
-    """Split a message into its texts and settings."""
+Part = str | Setting | Clause
+Message = str | Sequence[Part]
+NameOf = Callable[[str], str | None]
+
+
+def parts_of(message: Message) -> tuple[Part, ...]:
+    """Split a message into its texts, settings and clauses."""
     return tuple([message] if message else []) if isinstance(message, str) else tuple(message)
+
+
+def _spelled(message: Sequence[Part], spell: Callable[[Setting], str]) -> str:
+    return "".join(
+        part if isinstance(part, str) else spell(part) if isinstance(part, Setting) else _spelled(part, spell)
+        for part in message
+    )
+
+
+def _renamed(message: Sequence[Part], name_of: NameOf) -> Sequence[Part] | None:
+    """Rename the arguments of a message; None if it needs one that has no name."""
+    parts: list[Part] = []
+    for part in message:
+        if isinstance(part, Clause):
+            clause = _renamed(part, name_of)
+            parts += [] if clause is None else clause
+        elif isinstance(part, Setting):
+            name = name_of(part.argument)
+            if name is None:
+                return None
+            parts.append(part._replace(argument=name))
+        else:
+            parts.append(part)
+    return parts
 
 
 # Within an expression, Polars makes a new error of the class: the old text, this, and the expression.
@@ -64,26 +96,17 @@ class Explained(Exception):  # noqa: N818 - warnings have it as a base too
 
     def spelled(self, spell: Callable[[Setting], str]) -> str:
         """Join problem and remedy, with each setting written by `spell`."""
-        problem, remedy = (
-            "".join(part if isinstance(part, str) else spell(part) for part in message)
-            for message in (self.problem, self.remedy)
-        )
+        problem, remedy = (_spelled(message, spell) for message in (self.problem, self.remedy))
         return shortened(f"{problem}; {remedy}" if remedy else problem)
 
     def within(self, place: str) -> Self:
         """Copy the error, with the place of the problem, such as a file, at its start."""
         return self._copy((f"{place}: ", *self.problem), self.remedy)
 
-    def renamed(self, names: Mapping[str, str | None]) -> Self:
-        """Copy the error with other argument names; None drops a remedy that needs that argument."""
-
-        def again(part: str | Setting) -> str | Setting:
-            if isinstance(part, str):
-                return part
-            return part._replace(argument=names.get(part.argument, part.argument) or part.argument)
-
-        lost = any(isinstance(part, Setting) and names.get(part.argument, "") is None for part in self.remedy)
-        return self._copy(tuple(map(again, self.problem)), () if lost else tuple(map(again, self.remedy)))
+    def renamed(self, name_of: NameOf) -> Self:
+        """Copy the error with other argument names; advice that needs an argument named None is left out."""
+        problem, remedy = (_renamed(message, name_of) for message in (self.problem, self.remedy))
+        return self._copy(self.problem if problem is None else problem, remedy or "")
 
     def _copy(self, problem: Message, remedy: Message) -> Self:
         return type(self)(problem, remedy=remedy, argument=self.argument, value=self.value)

@@ -472,6 +472,8 @@ def test_advice_names_options(run, folder):
     (folder / "days.csv").write_text("query,item,score,day\nt1,a,1,mon\nt1,a,2,tue\n")
     _, _, said = run("evaluate", "qrels", "days.csv")
     assert "use --keys day if that tells rankings apart; otherwise --duplicates first keeps" in said
+    _, _, said = run("compare", "qrels", "one.run", "days.csv")
+    assert said.endswith("(2 such rows); --duplicates first keeps the best-ranked\n")
     assert run("fuse", "one.run", "qrels")[2].endswith("; fuse takes runs only\n")
 
 

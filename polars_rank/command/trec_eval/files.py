@@ -8,6 +8,7 @@ import polars as pl
 from polars_rank.command.trec_eval.measures import Format, StopError, Version
 from polars_rank.core.checks import refuse_repeats
 from polars_rank.core.errors import DataError
+from polars_rank.files.column_names import OtherKindError
 from polars_rank.files.reading import read_qrels, read_run
 from polars_rank.files.text import decode, fields_table, filled_line, refuse
 
@@ -37,9 +38,16 @@ def read_files(qrels: str, run: str, format_name: Format, version: Version) -> F
     except OSError as error:
         raise StopError(2, f"{error.filename}: {error.strerror}") from None
     except DataError as error:
-        raise StopError(2, str(error)) from None
+        raise StopError(2, message_of(error)) from None
     tag = re.split(r"[ \t]", rows["system"][-1])[0]
     return Files(judgements, rows.select("query", "item", "score"), tag)
+
+
+def message_of(error: DataError) -> str:
+    """Write an error without advice to use an argument of the library."""
+    if isinstance(error, OtherKindError):
+        error = DataError(error.problem, remedy="are qrels and run swapped? QRELS comes first, then RUN")
+    return str(error.renamed(lambda _: None))
 
 
 def _judgements(path: str, format_name: Format, version: Version) -> pl.DataFrame:
@@ -80,7 +88,7 @@ def read_zscores(path: str) -> pl.DataFrame:
     except OSError as error:
         raise StopError(255, f"{error.filename}: {error.strerror}") from None
     except DataError as error:
-        raise StopError(255, str(error)) from None
+        raise StopError(255, message_of(error)) from None
     return numbers
 
 
