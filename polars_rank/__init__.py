@@ -9,7 +9,8 @@ from polars_rank.core.errors import DataError, DataWarning, NoMatchWarning
 from polars_rank.evaluation.per_query import evaluate, summarize
 from polars_rank.example_data import example
 from polars_rank.files.from_python import from_dict, from_lists
-from polars_rank.files.reading import read_qrels, read_run, write_run
+from polars_rank.files.reading import read_qrels, read_run
+from polars_rank.files.writing import write_run
 from polars_rank.fusion.fused_run import fuse, rrf
 from polars_rank.fusion.normalization import normalize_scores
 from polars_rank.fusion.training import fit_fusion

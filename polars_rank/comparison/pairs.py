@@ -7,7 +7,15 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import polars as pl
 
-from polars_rank.core.errors import DataError, nearest, needs, require_columns
+from polars_rank.core.errors import (
+    AmbiguousMeasureError,
+    ArgumentError,
+    DataError,
+    Setting,
+    nearest,
+    needs,
+    require_columns,
+)
 from polars_rank.core.frames import (
     column,
     columns_apart,
@@ -17,7 +25,7 @@ from polars_rank.core.frames import (
     require_different,
     unify_ids,
 )
-from polars_rank.measures.names import AmbiguousMeasureError, parse
+from polars_rank.measures.names import parse
 
 Missing = Literal["error", "zero", "drop"]
 Test = Literal["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey"]
@@ -157,7 +165,8 @@ def plan(
     reserved = {query, system, "measure", "system", "baseline"}
     for name in groups:
         if name in reserved:
-            raise ValueError(f"by={name!r} can't slice a comparison: that column has a part in it already")
+            taken = " can't slice a comparison: that column has a part in it already"
+            raise ArgumentError((Setting("by", name), taken))
     names = measure_columns(schema, measures, [query, system, *groups])
     apart = named_apart([query, system, *groups])
     by_apart = [apart[name] for name in groups]
@@ -196,8 +205,8 @@ def _require_unique(per_query: pl.DataFrame, design: Design) -> None:
     if len(repeated):
         row = repeated.row(0, named=True)
         raise DataError(
-            f"per_query has {row['len']} rows for query {row[query]!r} of system {row[system]!r}; "
-            "name the other keys in by="
+            f"per_query has {row['len']} rows for query {row[query]!r} of system {row[system]!r}",
+            remedy=("name the other keys in ", Setting("by")),
         )
 
 
@@ -243,7 +252,8 @@ def _pairs(systems: pl.Series, baseline: object) -> pl.DataFrame:
         pairs = [(name, baseline) for name in names if name != baseline]
     else:
         hint = nearest(str(baseline), map(str, names))
-        raise ValueError(f"baseline={baseline!r} is not a system of per_query{hint}; its systems are {names}")
+        unknown = f" is none of the systems {names}{hint}"
+        raise ArgumentError((Setting("baseline", baseline), unknown))
     return pl.DataFrame(pairs, schema={"system": systems.dtype, "baseline": systems.dtype}, orient="row")
 
 

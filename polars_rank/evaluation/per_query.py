@@ -6,7 +6,14 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack, get_args
 import polars as pl
 
 from polars_rank.core.checks import DIFFERENT, refusing_variation
-from polars_rank.core.errors import DataError, refuse_patterns, require_choice, require_columns
+from polars_rank.core.errors import (
+    DataError,
+    Message,
+    Setting,
+    refuse_patterns,
+    require_choice,
+    require_columns,
+)
 from polars_rank.core.frames import OURS, Frame, as_lazy, like, refuse_names, unify_ids, with_system
 from polars_rank.core.ordering import OrderBy, ScoreType, Ties
 from polars_rank.evaluation.batches import score_in_parts
@@ -33,9 +40,7 @@ Calls = Mapping[str, Call | pl.Expr]
 _JUDGED_ONLY = f"{OURS}rank among judged"
 _GRADES = f"{OURS}number of grades"
 _VARIES = (
-    "by names {name}, which varies within a ranking ({where}): a missed item would fall out of its slice. "
-    "If it tells rankings apart, keys=[{name}]; if it describes the query, attributes=[{name}] of judge "
-    "fills it on every row"
+    "by names {name}, which varies within a ranking ({where}): a missed item would fall out of its slice"
 )
 
 
@@ -317,7 +322,7 @@ def _per_query(
         rankings = pl.concat([rankings, check], how="diagonal")
     if carried:
         rankings = rankings.map_batches(
-            refusing_variation(carried, ranking, _VARIES), validate_output_schema=False
+            refusing_variation(carried, ranking, _VARIES, _remedy_of_variation), validate_output_schema=False
         )
     needy = [name for name, call in calls.items() if _needs_judgements(call)]
     result = plan.add_to(rankings, rows, ranking).with_columns(
@@ -338,6 +343,12 @@ def _rankings_of_parts(parts: Pieces, plan: SharedPlan, others: Sequence[pl.Expr
         values = parts.matched.group_by(parts.ranking).agg(others)
         rankings = rankings.join(values, on=parts.ranking, how="left")
     return rankings
+
+
+def _remedy_of_variation(name: str) -> Message:
+    as_key, as_attribute = Setting("keys", [name]), Setting("attributes", [name])
+    fill = " of judge fills it on every row"
+    return ("if it tells rankings apart, ", as_key, "; if it describes the query, ", as_attribute, fill)
 
 
 def _columns_read(calls: Calls) -> set[str]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from polars_rank.core.errors import nearest
+from polars_rank.core.errors import AmbiguousMeasureError, ArgumentError, Setting, nearest
 from polars_rank.measures.catalogue import (
     MEASURES,
     Aggregate,
@@ -21,21 +21,6 @@ from polars_rank.measures.catalogue import (
 )
 from polars_rank.measures.conventions import convention_of
 from polars_rank.measures.trec_eval_names import ENTRIES, NICKNAMES, names_of_nickname
-
-
-class AmbiguousMeasureError(ValueError):
-    """A name that means different measures in different programs.
-
-    Attributes
-    ----------
-    text : the name.
-    choices : programs and their measures.
-    """
-
-    def __init__(self, text: str, choices: Sequence[tuple[str, str]]) -> None:
-        self.text, self.choices = text, choices
-        shown = " or ".join(f"{measure} ({program})" for program, measure in choices)
-        super().__init__(f"measure {text!r} is ambiguous: {shown}; give one of these names, or convention=")
 
 
 class Call(NamedTuple):
@@ -261,7 +246,13 @@ def _meaning(name: str, text: str, program: str, *, cut: bool) -> tuple[Measure,
     chosen = [meaning for meaning in meanings if meaning[0] == program] or meanings
     _, measure, implied = chosen[0]
     if any(other is not measure or options != implied for _, other, options in chosen):
-        raise AmbiguousMeasureError(text, [(program, other.name) for program, other, _ in chosen])
+        choices = " or ".join(f"{other.name} ({program})" for program, other, _ in chosen)
+        raise AmbiguousMeasureError(
+            f"measure {text!r} is ambiguous: {choices}",
+            remedy=("give one of these names, or ", Setting("convention")),
+            argument="measure",
+            value=text,
+        )
     return measure, implied
 
 
@@ -290,9 +281,12 @@ def _refuse_all_cutoffs(name: str, text: str, convention: str | None) -> None:
     """Refuse what trec_eval prints for many cutoffs, such as a bare ``P``."""
     known, lower = _names(), name.lower()
     if f"{lower}_k" in known and not any(program == "trec_eval" for program, *_ in known[lower]):
-        raise ValueError(
-            f"measure {text!r} needs a number under convention={convention!r}, where it means several "
-            f"cutoffs: {name}_10, or {name}_5,10; {name}(k=None) is the whole list"
+        several = f", where it means several cutoffs: {name}_10, or {name}_5,10"
+        raise ArgumentError(
+            (f"measure {text!r} needs a number under ", Setting("convention", convention), several),
+            remedy=f"{name}(k=None) is the whole list",
+            argument="measure",
+            value=text,
         )
 
 

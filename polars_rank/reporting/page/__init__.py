@@ -15,7 +15,7 @@ import polars as pl
 from polars_rank.comparison.compared_systems import compare
 from polars_rank.comparison.contributions import contribution, is_sum_over_items
 from polars_rank.comparison.pairs import Missing, as_list
-from polars_rank.core.errors import DataError, nearest, require_columns
+from polars_rank.core.errors import ArgumentError, DataError, Setting, nearest, require_columns
 from polars_rank.core.frames import Frame, as_lazy, columns_apart, named_apart, unify_ids
 from polars_rank.evaluation.per_query import evaluate, summarize
 from polars_rank.measures.names import parse
@@ -118,7 +118,8 @@ def page(
     if not names:
         raise ValueError("measures is empty; name one or more, such as 'nDCG@10'")
     for name in {"query", "system", "item", "rank", "relevance"} & set(slices):
-        raise ValueError(f"by={name!r} can't slice the page: that column has a part in it already")
+        taken = " can't slice the page: that column has a part in it already"
+        raise ArgumentError((Setting("by", name), taken))
     lazy = as_lazy(judged, "judged")
     require_columns(
         lazy.collect_schema().names(), ["query", "system", "item", "rank", "relevance", *slices], "judged"
