@@ -1,1 +1,4 @@
-"""The measures, a module a family; each has its twin in sql/ under the same stem."""
+"""The measures, one module per family. Each family has its macros in sql/measures under the same name.
+
+May import core.
+"""
