@@ -281,6 +281,8 @@ def by_rules(ranked, relevant, k):
     }
 
 
+# A list of its rules finds nothing that is judged.
+@pytest.mark.filterwarnings("ignore::polars_rank.NoMatchWarning")
 @given(
     st.lists(st.sampled_from("abcdef"), min_size=1, max_size=8),
     st.sets(st.sampled_from("abcdefgh"), min_size=1),
