@@ -1,7 +1,7 @@
-"""User models: who reads on after each place, as a function of what was met so far (C/W/L).
+"""User models: the probability of reading on after each place, given what was read so far (C/W/L).
 
-A model is a chance C to go on after each place. The places are then seen with weights W, each the product
-of the chances before it, made to sum to 1; the measure is the gain that a place has on average.
+C is the probability of continuing after a place. The weight W of a place is the product of the C before it,
+scaled so that all weights sum to 1. The measure is the mean gain under these weights.
 """
 
 from collections.abc import Callable
