@@ -246,7 +246,7 @@ def _pairs(systems: pl.Series, baseline: object) -> pl.DataFrame:
         pairs = [(name, baseline) for name in names if name != baseline]
     else:
         hint = nearest(str(baseline), map(str, names))
-        unknown = f" is none of the systems {names}{hint}"
+        unknown = f" is not a system{hint}; the systems are {names}"
         raise ArgumentError((Setting("baseline", baseline), unknown))
     return pl.DataFrame(pairs, schema={"system": systems.dtype, "baseline": systems.dtype}, orient="row")
 
