@@ -28,7 +28,7 @@ from polars_rank.measures.binary import (
     success,
 )
 from polars_rank.measures.cascade import err, rbp, rbp_residual, reciprocal_rank
-from polars_rank.measures.catalogue import MEASURES, to_sql
+from polars_rank.measures.catalogue import MEASURES
 from polars_rank.measures.diversity import (
     alpha_dcg,
     alpha_ndcg,
@@ -43,6 +43,7 @@ from polars_rank.measures.diversity import (
 from polars_rank.measures.gain import dcg, ideal_dcg, ndcg
 from polars_rank.measures.interpolated import eleven_point_precision, interpolated_precision
 from polars_rank.measures.link import hits_at_k, mean_rank, mean_reciprocal_rank
+from polars_rank.measures.names import to_sql
 from polars_rank.measures.pool import (
     bpref,
     inferred_ap,

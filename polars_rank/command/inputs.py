@@ -16,7 +16,7 @@ from polars_rank.evaluation import batches
 from polars_rank.files.column_names import OtherKindError
 from polars_rank.files.run_files import RunFile, read_runs
 from polars_rank.judging.judged_table import judge
-from polars_rank.measures.catalogue import expand, parse
+from polars_rank.measures.names import expand, parse
 
 _IDS = {
     "query": ("query", "query_id", "qid", "_id", "id"),

@@ -23,8 +23,9 @@ from polars_rank.command.warnings import (
 )
 from polars_rank.core.errors import ArgumentError, Setting
 from polars_rank.core.frames import refuse_names
-from polars_rank.measures.catalogue import parse, programs
+from polars_rank.measures.catalogue import programs
 from polars_rank.measures.conventions import convention_of
+from polars_rank.measures.names import parse
 
 DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
 

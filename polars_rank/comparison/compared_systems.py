@@ -86,9 +86,9 @@ def compare(
     level
         Coverage of the interval, above 0 and below 1.
     missing
-        A query that one of two systems lacks (no row, or null), while some system has it, is an error;
-        ``"zero"`` counts it as 0, ``"drop"`` leaves it out for the two. A query that no system has a value
-        for is left out always.
+        A query that one system has no row for, but another has a value for, is an error; ``"zero"`` counts
+        it as 0, ``"drop"`` leaves it out of the pair. A null value (a ranking without judgements) is always
+        left out of the pair.
     zero_method
         What ``"wilcoxon"`` does with differences of zero: ``"wilcox"`` drops them, ``"pratt"`` ranks them
         and drops their ranks, ``"zsplit"`` splits their ranks between both sides.
@@ -108,8 +108,8 @@ def compare(
     -------
     DataFrame or LazyFrame
         As `per_query`. One row a slice, measure and pair, in that order: the `by` columns, `measure`,
-        `system`, `baseline`; `n` (queries compared: both values are finite) and `missing` (queries that one
-        of the two lacks, counted as 0 or left out), Int64; `mean`, `mean_baseline`, `difference`, `low`,
+        `system`, `baseline`; `n` (queries compared: both values are finite) and `missing` (queries
+        without a value in one of the two, left out or counted as 0), Int64; `mean`, `mean_baseline`, `difference`, `low`,
         `high` in the units of the measure; `wins`, `ties`, `losses`, Int64, which sum to `n`; `effect_size`
         (Cohen's d of paired samples, in standard deviations of the difference); `statistic_t`,
         `statistic_wilcoxon`, and a column a test, ``p_t``, in [0, 1], each followed by its corrections,

@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import polars as pl
 
 from polars_rank.core.errors import (
-    AmbiguousMeasureError,
     ArgumentError,
     DataError,
     Setting,
@@ -25,7 +24,7 @@ from polars_rank.core.frames import (
     require_different,
     unify_ids,
 )
-from polars_rank.measures.catalogue import parse
+from polars_rank.measures.names import AmbiguousMeasureError, parse
 
 Missing = Literal["error", "zero", "drop"]
 Test = Literal["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey"]
@@ -128,7 +127,7 @@ def _is_measure(name: str) -> bool:
     try:
         parse(name)
     except AmbiguousMeasureError:
-        # The values are there already, whichever measure they are of.
+        # Whichever measure is meant, its values are already in the column.
         return True
     except ValueError:
         return False
@@ -176,23 +175,31 @@ def plan(
 
 
 def values(per_query: pl.DataFrame, design: Design) -> pl.DataFrame:
-    """Give a row for every query, system, slice and measure: its value, null where the system lacks it.
+    """Cross queries, measures and systems: one row each, with `value`, `lacking` and `absent`.
 
-    A query counts for a slice and a measure when some system has a value there.
+    `lacking`: the table has no value (no row, or null). `absent`: it has no row, but another system has a
+    value, so the query counts; with ``missing="zero"`` the value is 0 there.
     """
-    _, by, system, query, _, _ = design
+    _, by, system, query, _, missing = design
     _require_unique(per_query, design)
-    known = long(per_query, design.measures, [*by, query, system], "value").drop_nulls("value")
-    cells = known.select(*by, "measure", query).unique()
+    given = long(per_query, design.measures, [*by, query, system], "value").with_columns(_row=True)
+    cells = given.group_by(*by, "measure", query).agg(_known=pl.col("value").is_not_null().any())
     grid = cells.join(per_query.select(system).unique(), how="cross")
-    return grid.join(known, on=[*by, "measure", query, system], how="left", nulls_equal=True)
+    return (
+        grid.join(given, on=[*by, "measure", query, system], how="left", nulls_equal=True)
+        .with_columns(lacking=pl.col("value").is_null(), absent=pl.col("_row").is_null() & pl.col("_known"))
+        .with_columns(
+            pl.when(pl.lit(missing == "zero"), "absent").then(0.0).otherwise("value").alias("value")
+        )
+        .drop("_row", "_known")
+    )
 
 
 def _require_unique(per_query: pl.DataFrame, design: Design) -> None:
     _, by, system, query, _, _ = design
     for name in (query, system):
         if per_query[name].null_count():
-            raise DataError(f"per_query.{own_name(name)} holds a null: a pair can't be made without it")
+            raise DataError(f"per_query.{own_name(name)} has a null; every row needs a {own_name(name)}")
     repeated = per_query.group_by(*by, query, system).len().filter(pl.col("len") > 1).sort(query, system, *by)
     if len(repeated):
         row = repeated.row(0, named=True)
@@ -203,31 +210,29 @@ def _require_unique(per_query: pl.DataFrame, design: Design) -> None:
 
 
 def paired(per_query: pl.DataFrame, design: Design) -> pl.DataFrame:
-    """Give a row for every slice, measure and pair of systems, with the values of both in lists.
+    """Pair the systems: one row per slice, measure and pair, with the values of both as lists.
 
-    Columns: the keys, `missing` (queries that one of the two lacks), and `x` (the system's values) and
-    `y` (the baseline's), both in the order of the query ids.
+    Columns: the keys, `missing` (queries for which one of the two lacks a value), and `x` (the system's
+    values) and `y` (the baseline's), both in the order of the query ids.
     """
     by, query = design.by, design.query
     cells = values(per_query, design).rename({design.system: "system"})
-    pairs = _pairs(cells["system"].unique().sort(), design.baseline)
-    keys = [*by, "measure", query]
-    base = cells.rename({"system": "baseline", "value": "y"})
-    both = (
-        cells.rename({"value": "x"})
-        .join(pairs, on="system")
-        .join(base, on=[*keys, "baseline"], nulls_equal=True)
-    )
     if design.missing == "error":
-        _refuse_missing(both, design)
-    counted = both.with_columns(lacking=pl.any_horizontal(pl.col("x", "y").is_null()))
-    kept = counted.with_columns(pl.col("x", "y").fill_null(0.0)) if design.missing == "zero" else counted
+        _refuse_absent(cells, design)
+    pairs = _pairs(cells["system"].unique().sort(), design.baseline)
+    base = cells.drop("absent").rename({"system": "baseline", "value": "y", "lacking": "_base_lacks"})
+    both = (
+        cells.drop("absent")
+        .rename({"value": "x"})
+        .join(pairs, on="system")
+        .join(base, on=[*by, "measure", query, "baseline"], nulls_equal=True)
+    )
     has_both = pl.all_horizontal(pl.col("x", "y").is_not_null())
     return (
-        kept.sort(query)
+        both.sort(query)
         .group_by(design.keys)
         .agg(
-            pl.col("lacking").sum().cast(pl.Int64).alias("missing"),
+            pl.any_horizontal("lacking", "_base_lacks").sum().cast(pl.Int64).alias("missing"),
             pl.col("x", "y").filter(has_both).sort_by(pl.col(query).filter(has_both)),
         )
         .join(pl.DataFrame({"measure": design.measures}).with_row_index("place"), on="measure")
@@ -251,19 +256,14 @@ def _pairs(systems: pl.Series, baseline: object) -> pl.DataFrame:
     return pl.DataFrame(pairs, schema={"system": systems.dtype, "baseline": systems.dtype}, orient="row")
 
 
-def _refuse_missing(both: pl.DataFrame, design: Design) -> None:
-    sides = [
-        both.filter(pl.col(value).is_null()).select(name, "measure", design.query) for name, value in _SIDES
-    ]
-    lacks = pl.concat([side.rename({side.columns[0]: "system"}) for side in sides]).unique()
-    if len(lacks):
-        first = lacks.sort("system", "measure", design.query).row(0, named=True)
-        same = lacks.filter((pl.col("system") == first["system"]) & (pl.col("measure") == first["measure"]))
-        shown = ", ".join(map(repr, same[design.query].unique().sort().head(3)))
+def _refuse_absent(cells: pl.DataFrame, design: Design) -> None:
+    absent = cells.filter("absent").sort("system", "measure", design.query)
+    if len(absent):
+        first = absent.row(0, named=True)
+        same = absent.filter(system=first["system"], measure=first["measure"])
+        queries = same[design.query].unique().sort()
+        shown = ", ".join(map(repr, queries.head(3)))
         raise DataError(
-            f"system {first['system']!r} lacks {first['measure']} for {len(same)} queries that another "
-            f'system has: {shown}{" …" if len(same) > 3 else ""}; use missing="zero" or missing="drop"'
+            f"system {first['system']!r} lacks {first['measure']} for {len(same)} queries that another system "
+            f'has: {shown}{" …" if len(queries) > 3 else ""}; use missing="zero" or missing="drop"'
         )
-
-
-_SIDES = (("system", "x"), ("baseline", "y"))

@@ -82,8 +82,6 @@ def tukey(per_query: pl.DataFrame, pairs: pl.DataFrame, design: Design, options:
     """Give p values of the randomised Tukey HSD for the pairs, on the queries that every system has."""
     group, query, system = [*design.by, "measure"], design.query, design.system
     cells = values(per_query, design)
-    if design.missing == "zero":
-        cells = cells.with_columns(pl.col("value").fill_null(0.0))
     complete = pl.col("value").is_not_null().all().over(*group, query)
     blocks = cells.filter(complete).group_by(group).agg(pl.col("value").sort_by(query, system))
     names = cells[system].unique().sort().to_list()

@@ -3,7 +3,7 @@
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from itertools import chain, combinations, islice
+from itertools import combinations
 
 import polars as pl
 import polars.selectors as cs
@@ -153,8 +153,8 @@ def apart_by_keys(
                 if not repeated.select(*place, *more).is_duplicated().any()
             ]
             if apart:
-                choices = chain(*((" or ", Setting("keys", keys)) for keys in apart[:3]))
-                remedy = Clause(["use ", *islice(choices, 1, None), " if that tells rankings apart; otherwise "])
+                choices = (part for keys in apart[:3] for part in (" or ", Setting("keys", keys)))
+                remedy = Clause(["use ", *[*choices][1:], " if that tells rankings apart; otherwise "])
                 return (remedy, *parts_of(otherwise))
         return otherwise
 

@@ -75,8 +75,8 @@ def summary_statistics(
     -------
     LazyFrame
         One row a slice and measure, in that order: the `by` columns; `total_over` (text, null for a slice
-        itself) with `totals`; `measure`; `value`; `n` and `missing` (rankings with and without a value:
-        null is left out), Int64; `standard_deviation` of the values, without weights; `standard_error` of
+        itself) with `totals`; `measure`; `value`; `n` (rankings with a finite value) and `missing`
+        (rankings whose value is null; they are left out), Int64; `standard_deviation` of the values, without weights; `standard_error` of
         `value`; `low` and `high` with `interval`; `reason`, why something is null. Numbers are Float64, in
         the units of the measure.
 
@@ -191,7 +191,7 @@ def _sums(terms: pl.LazyFrame, kept: list[str], slices: list[str], interval: str
     return (
         terms.group_by(*kept, "measure", "_kind", "_place")
         .agg(
-            n.cast(pl.Int64).alias("n"),
+            value.is_finite().sum().cast(pl.Int64).alias("n"),
             value.null_count().cast(pl.Int64).alias("missing"),
             (~value.is_finite()).sum().alias("_wild"),
             value.std().alias("standard_deviation"),
@@ -217,11 +217,12 @@ def _sums(terms: pl.LazyFrame, kept: list[str], slices: list[str], interval: str
 def _finished(sums: pl.LazyFrame, slices: list[str], totals: bool, interval: str | None) -> pl.LazyFrame:
     """Turn means of terms into values, blank what can't be, and say why."""
     binary = interval == "wilson"
+    given = pl.col("n") + pl.col("_wild")
     reasons = (
-        pl.when(n=0)
+        pl.when(given == 0)
         .then(pl.lit("no value"))
         .when(pl.col("_wild") > 0)
-        .then(pl.concat_str("_wild", pl.lit(" of "), "n", pl.lit(" values are NaN or infinite")))
+        .then(pl.concat_str("_wild", pl.lit(" of "), given, pl.lit(" values are NaN or infinite")))
         .when(pl.col("_total") == 0)
         .then(pl.lit("all weights are 0"))
         .when(n=1)

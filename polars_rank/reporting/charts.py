@@ -23,7 +23,7 @@ from polars_rank.core.frames import (
 )
 from polars_rank.evaluation.per_query import evaluate, summarize
 from polars_rank.evaluation.summary import SummaryInterval
-from polars_rank.measures.catalogue import parse
+from polars_rank.measures.names import parse
 from polars_rank.measures.rows import number, relevant, returned
 from polars_rank.reporting.standings import higher_is_better
 

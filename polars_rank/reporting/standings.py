@@ -12,8 +12,10 @@ from polars_rank.comparison.compared_systems import compare
 from polars_rank.comparison.pairs import Correction, Missing, Test, as_list, measure_columns
 from polars_rank.core.errors import require_choice, require_columns
 from polars_rank.core.frames import (
+    OURS,
     Frame,
     as_lazy,
+    column,
     columns_apart,
     named_apart,
     named_back,
@@ -22,7 +24,7 @@ from polars_rank.core.frames import (
     unify_ids,
 )
 from polars_rank.evaluation.per_query import summarize
-from polars_rank.measures.catalogue import parse
+from polars_rank.measures.names import parse
 from polars_rank.reporting.renderers import FORMATS, Board, Cell, Format, Side
 
 BoardInterval = Literal["t", "bootstrap", "basic", "bca"]
@@ -239,17 +241,20 @@ def completed(
     system: str = "system",
     query: str = "query",
 ) -> pl.DataFrame:
-    """Give every system a row for every query: null, or `zero` where another system has a value."""
-    place = [*by, query]
+    """Add a row for every query that a system has no row for: null, or `zero` if another has a value."""
+    place, row = [*by, query], f"{OURS}row"
     grid = per_query.select(place).unique().join(per_query.select(system).unique(), how="cross")
-    full = grid.join(per_query, on=[*place, system], how="left", nulls_equal=True)
-    if not zero:
-        return full
-    some = [pl.col(name).is_not_null().any().over(place) for name in measures]
-    return full.with_columns(
-        pl.when(known).then(pl.col(name).fill_null(0)).alias(name)
-        for name, known in zip(measures, some, strict=True)
-    )
+    given = per_query.with_columns(pl.lit(True).alias(row))
+    full = grid.join(given, on=[*place, system], how="left", nulls_equal=True)
+    if zero:
+        full = full.with_columns(
+            pl.when(pl.col(row).is_null() & column(name).is_not_null().any().over(place))
+            .then(0)
+            .otherwise(column(name))
+            .alias(name)
+            for name in measures
+        )
+    return full.drop(row)
 
 
 def _letters(number: int) -> list[str]:

@@ -221,6 +221,9 @@ def test_null_and_a_reason(interval, values, value, reason, aggregate):
     wanted = value if value is None or aggregate != "sum" else value * len(values)
     assert row["value"] == (None if wanted is None else pytest.approx(wanted, abs=1e-12))
     assert not any(isinstance(number, float) and math.isnan(number) for number in row.values())
+    # As in compare: n counts finite values, missing counts nulls.
+    assert row["n"] == sum(number is not None and math.isfinite(number) for number in values)
+    assert row["missing"] == values.count(None)
 
 
 def test_a_null_is_left_out_and_counted():

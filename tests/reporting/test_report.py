@@ -217,6 +217,18 @@ def test_a_query_that_counts_as_zero_does_so_in_the_mean_too(per_query):
     assert drop[-1] == "Systems lack queries; two are compared by those that both have."
 
 
+def test_a_null_is_left_out_of_the_mean_even_where_a_missing_row_counts_as_zero(per_query):
+    query = per_query["query"].min()
+    nothing_judged = (pl.col("query") == query) & (pl.col("system") == "bm25")
+    nulled = lacking(per_query).with_columns(AP=pl.when(~nothing_judged).then("AP"))
+    table = standings(nulled, "bm25", measures="AP", missing="zero")
+    rest = nulled.filter(system="bm25")["AP"].drop_nulls()
+    row = table.filter(system="bm25").row(0, named=True)
+    assert (row["n"], row["value"]) == (260, pytest.approx(rest.mean(), abs=1e-12))
+    row = table.filter(system="word-tfidf").row(0, named=True)
+    assert row["wins"] + row["ties"] + row["losses"] == 260
+
+
 def test_a_table_by_slice_has_the_numbers_of_each_slice(per_query):
     some = pl.when(pl.col("kind") == "topical").then("kind")
     sliced = per_query.with_columns(some.alias("kind"))

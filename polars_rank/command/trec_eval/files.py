@@ -5,12 +5,13 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polars_rank.command.trec_eval.measures import Format, StopError, Version
+from polars_rank.command.trec_eval.measures import StopError
 from polars_rank.core.checks import refuse_repeats
 from polars_rank.core.errors import DataError
 from polars_rank.files.column_names import OtherKindError
 from polars_rank.files.reading import read_qrels, read_run
 from polars_rank.files.text import decode, fields_table, filled_line, refuse
+from polars_rank.measures.trec_eval_names import Format, Version
 
 MISSING_ZSCORE = -1_000_000.0
 """What trec_eval prints where the z-score file lacks a query's mean."""

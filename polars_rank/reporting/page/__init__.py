@@ -18,7 +18,7 @@ from polars_rank.comparison.pairs import Missing, as_list
 from polars_rank.core.errors import ArgumentError, DataError, Setting, nearest, require_columns
 from polars_rank.core.frames import Frame, as_lazy, columns_apart, named_apart, unify_ids
 from polars_rank.evaluation.per_query import evaluate, summarize
-from polars_rank.measures.catalogue import parse
+from polars_rank.measures.names import parse
 from polars_rank.measures.rows import number
 from polars_rank.reporting.charts import CUTOFFS, RECALL_LEVELS, curves_by_ranking
 from polars_rank.reporting.standings import completed, higher_is_better
