@@ -258,9 +258,13 @@ def test_runs_ordered_by_score_and_by_rank_stand_side_by_side(run, folder):
     [
         (RUN + "t9 Q0 x 1 7 one\n", [], "queries without any judgement are left out: one 1"),
         (RUN + "t9 Q0 x 1 7 one\n", ["--queries", "run"], "judgement have no value: one 1"),
-        (RUN[:36], [], "of 2 judged queries, those that a run lacks count as empty rankings"),
-        (RUN[:36], ["--queries", "both"], "of 2 judged queries, those that a run lacks are left out: one 1"),
-        (RUN.replace("1.5", "nan"), [], "items whose score is null or NaN stand last: one 1"),
+        (RUN[:36], [], "of 2 judged queries, those missing from a run count as empty rankings"),
+        (
+            RUN[:36],
+            ["--queries", "both"],
+            "of 2 judged queries, those missing from a run are left out: one 1",
+        ),
+        (RUN.replace("1.5", "nan"), [], "items whose score is null or NaN are ranked last: one 1"),
         (OTHER, [], "unjudged items in the top 10 count as not relevant: two 1 of 2"),
         (
             "t1 Q0 A 1 2 one\nt2 Q0 C 1 2 one\n",
@@ -763,7 +767,11 @@ def test_check_tells_findings(run):
 
 def test_check_says_that_nothing_was_found(run):
     code, out, said = run("check", "qrels", "one.run", "--format", "csv")
-    assert (code, out, said) == (0, "run,finding,count,examples\n", "polars-rank: note: nothing was found\n")
+    assert (code, out, said) == (
+        0,
+        "run,finding,count,examples\n",
+        "polars-rank: note: no problem was found\n",
+    )
 
 
 def test_lists_every_measure(run):

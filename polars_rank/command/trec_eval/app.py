@@ -44,7 +44,7 @@ from polars_rank.command.trec_eval.measures import (
     wanted_measures,
 )
 from polars_rank.command.trec_eval.preferences import preference_values
-from polars_rank.command.trec_eval.values import LEAST, Options, values
+from polars_rank.command.trec_eval.values import LEAST, Options, ranking_values
 from polars_rank.core.errors import DataError
 from polars_rank.judging.judged_table import judge
 from polars_rank.measures.trec_eval_names import ENTRIES, FORMATS, Format, Kind
@@ -234,7 +234,7 @@ def _ranked_values(
         depth=request.depth or None,
         judged_only=request.judged_only,
     )
-    return values(judged, wanted, request.options)
+    return ranking_values(judged, wanted, request.options)
 
 
 def _forgiven(per_query: pl.DataFrame, missing: pl.Series) -> pl.DataFrame:

@@ -37,7 +37,7 @@ class Options(NamedTuple):
     collection: int = 0
 
 
-def values(judged: pl.DataFrame, wanted: Sequence[Wanted], options: Options) -> pl.DataFrame:
+def ranking_values(judged: pl.DataFrame, wanted: Sequence[Wanted], options: Options) -> pl.DataFrame:
     """Score the rankings of a judged table: one row a query, in order of their bytes, one column a name."""
     grades, returned = _coded(judged, options)
     scored = _facts(grades, returned)
