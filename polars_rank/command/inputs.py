@@ -60,7 +60,7 @@ def read_tables(
         grades, files = tables[qrels], [file._replace(rows=tables[file.path]) for file in files]
     judgements = grades.collect()
     if judgements.is_empty():
-        raise DataError(f"{qrels} has a header and no row: there is no judgement")
+        raise DataError(f"{qrels} has a header but no rows: there are no judgements")
     return judgements, files
 
 

@@ -363,9 +363,9 @@ def test_a_run_without_a_judged_item_exits_1_unless_that_is_allowed(run, folder,
         (["evaluate", "qrels", "one.run", "--columns", "query=a,b"], 2, "'b' has no ="),
         (["evaluate", "qrels", "zero.csv"], 1, "--rank-base 0"),
         (["evaluate", "qrels", "numbers.parquet"], 1, "id types differ"),
-        (["evaluate", "qrels", "cut.run.gz"], 1, "cut.run.gz is no whole gzip file"),
+        (["evaluate", "qrels", "cut.run.gz"], 1, "cut.run.gz is not a complete gzip file"),
         (["evaluate", "qrels", "latin.run"], 1, "not UTF-8"),
-        (["evaluate", "qrels", "one.run", "header.csv"], 1, "header.csv has a header and no row"),
+        (["evaluate", "qrels", "one.run", "header.csv"], 1, "header.csv has a header but no rows"),
         (["fuse", "one.run", "-o", "out.run"], 2, "two runs or more"),
         (["fuse", "one.run", "two.run", "--weights", "1,x"], 2, "weights must be numbers"),
         (["fuse", "one.run", "two.run", "--weights", "1"], 2, "weights holds 1"),
@@ -421,7 +421,7 @@ def test_what_is_wrong_with_a_run_is_told_in_one_short_line(run, folder, content
 def test_qrels_without_a_row_are_refused(run, folder):
     (folder / "empty.csv").write_text("query,item,relevance\n")
     code, _, said = run("evaluate", "empty.csv", "one.run")
-    assert (code, said) == (1, "polars-rank: empty.csv has a header and no row: there is no judgement\n")
+    assert (code, said) == (1, "polars-rank: empty.csv has a header but no rows: there are no judgements\n")
 
 
 @pytest.mark.parametrize("content", ["", 'query,text\nt1,"a\n', "query,text\nt1,a,b\n"])
