@@ -39,7 +39,7 @@ app.command(sql)
 
 @app.command(usage=TREC_EVAL_USAGE, version_flags=[])
 def trec_eval(*arguments: Annotated[str, Parameter(allow_leading_hyphen=True)]) -> None:
-    """Print what trec_eval prints, byte for byte.
+    """Drop-in replacement for trec_eval: the same output, byte for byte.
 
     Parameters
     ----------

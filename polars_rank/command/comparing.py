@@ -38,38 +38,39 @@ def compare_runs(
     judging: Judging = JUDGING,
     reading: Reading = READING,
 ) -> None:
-    """Compare systems query by query: means, intervals, what is significant, wins; a page to look into.
+    """Compare systems query by query: means, confidence intervals, significance, wins; as a table or a page.
 
-    Files and names are as for `polars-rank evaluate`. The test is the paired t test, corrected by Holm, and
-    needs SciPy. With --queries both or run, two systems are compared by the queries that both have.
+    Files and system names are as in `polars-rank evaluate`. Significance is from a paired t-test with Holm's
+    correction, which needs SciPy. With --queries both or run, two systems are compared on their common
+    queries.
 
     Parameters
     ----------
     qrels
         Judgements.
     runs
-        What systems returned.
+        Runs: the ranked items of one or more systems.
     baseline
-        System that the others are compared with. Default: in the table all pairs, on the page the best one.
+        System to compare the others with. Default: all pairs in the table, the best system on the page.
     measure
-        A measure, such as nDCG@10; may be repeated, the first orders the systems. Default: nDCG@10, AP, RR.
+        Measure such as nDCG@10; may be repeated. The first one orders the systems. Default: nDCG@10, AP, RR.
     by
-        Column of the query texts, or of the runs, that describes the query: a second table has its slices,
-        and the page picks them; may be repeated.
+        Column of the query texts or runs that describes the query: adds a table of its slices, and a filter
+        on the page; may be repeated.
     html
-        File to write a page to: one file that opens without network.
+        HTML page to write: a single file that works offline.
     query_texts
-        File of one row a query, with its id, text and other columns, for --by and the page: CSV, tsv, JSON
-        lines or Parquet, told by its name.
+        File with one row per query: its id, its text and other columns, for --by and the page. CSV, TSV,
+        JSON lines or Parquet; the file name selects the format.
     item_texts
-        The same of items.
+        The same for items.
     example
-        Take the bundled collection; no files are needed. --by kind and --by length slice it.
+        Use the bundled collection instead of files. Slice it with --by kind or --by length.
     format
-        How to print: terminal (default), markdown, latex and html are rounded; csv and json hold every digit,
-        a row a measure and system, with --by for each slice alone.
+        Output format: terminal (default), markdown, latex and html are rounded; csv and json have full
+        precision, with one row per measure and system (and slice, with --by).
     output
-        File to write the table, instead of printing; .csv, .json, .md, .tex and .html tell the format.
+        Output file for the table; .csv, .json, .md, .tex and .html select the format.
     """
     from polars_rank.reporting.page import page  # noqa: PLC0415 - only this command needs it
     from polars_rank.reporting.standings import leaderboard, standings  # noqa: PLC0415
@@ -80,8 +81,8 @@ def compare_runs(
     grades, files = example_tables(qrels) if example else read_tables(qrels, runs, reading)
     if judging.keys:
         raise ValueError(
-            "compare pairs systems query by query and takes no --keys; compare one day (or the like) at a "
-            "time, or slice by what describes queries: --by"
+            "compare has no --keys: it pairs systems query by query; compare one day (or the like) at a "
+            "time, or slice queries with --by"
         )
     texts, items = (
         read_descriptions(path, key, grades) if path else None
@@ -102,7 +103,7 @@ def compare_runs(
     if shown in ("csv", "json"):
         put(standings(per_query, baseline, by=slices, measures=names, missing=missing), shown, output)
         return
-    # A file is plain, whatever standard output is.
+    # Files have no colours, even if standard output is a terminal.
     with nullcontext() if output is None else redirect_stdout(io.StringIO()):
         tables = [
             leaderboard(per_query, baseline, by=part, measures=names, format=shown, missing=missing)

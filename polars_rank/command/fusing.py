@@ -34,41 +34,42 @@ def fuse(
 ) -> None:
     """Fuse runs into one, query by query.
 
-    Equal fused scores stand in the order in which items first come. The ranks of the run that is written
-    keep it: evaluate it with --order-by rank.
+    Items with equal fused scores are ordered by their first occurrence in the runs. The ranks in the output
+    preserve this order: evaluate it with --order-by rank.
 
     Parameters
     ----------
     runs
-        What systems returned; a file may hold several.
+        Runs to fuse; a file may contain several systems.
     output
-        Run to write, instead of printing TREC text. Its name tells the format: .csv, .tsv, .jsonl, .parquet,
-        else TREC text; .gz packs it.
+        Output file instead of standard output; .csv, .tsv, .jsonl and .parquet select the format, any other
+        name TREC text; .gz compresses it.
     method
-        rrf, isr, borda, condorcet, comb_sum, comb_mnz, dbsf and more, as in help(polars_rank.fuse).
+        Fusion method: rrf, isr, borda, condorcet, comb_sum, comb_mnz, dbsf and more; see
+        help(polars_rank.fuse).
     k
-        What rrf adds to each rank.
+        Constant that rrf adds to each rank.
     weights
-        A number for each system, in their order (2,1) or by name (bm25=2,dense=1).
+        Weight of each system, in order (2,1) or by name (bm25=2,dense=1).
     normalize
-        One scale for the scores before they are added: min_max, max, sum, zscore, rank, borda and more.
+        Normalization of the scores before they are added: min_max, max, sum, zscore, rank, borda and more.
     order_by
-        score or rank; default: the score if there is one.
+        Column to rank by: score or rank. Default: score, if the run has one.
     distances
-        A low score is good.
+        Rank low scores first.
     ties
         Order of equal scores within a run.
     rank_base
-        0 for ranks that count from 0.
+        First rank in the runs: 1, or 0.
     duplicates
-        An item that a system returned twice: first counts its best rank; or error.
+        What to do with an item that a system returned twice: first (count its best rank) or error.
     format
-        Overrules the name.
+        Output format; overrides the file name.
     columns
-        The fields of a file without a header (query,item,score), or what its header calls them
+        Fields of a file without a header (query,item,score), or the header's names for them
         (query=topic,item=url).
     comments
-        Pass over lines that begin with #.
+        Skip lines that begin with #.
     """
     keep_inputs([output], runs)
     with reading_errors("fuse takes runs only"):
@@ -93,7 +94,7 @@ def fuse(
             rank_base=rank_base,
             duplicates=duplicates,
         )
-        # A lazy run is fused, and warned of, as it is written.
+        # A lazy run is fused, and its warnings are raised, while it is written.
         if output is not None:
             rank.write_run(fused, output, format=format, system=method)
             return

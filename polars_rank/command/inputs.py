@@ -1,4 +1,4 @@
-"""What the commands of the shell work on: measures by name, judgements and runs from files."""
+"""Inputs of the commands: measures, judgements, runs, and texts of queries and items."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,7 +9,13 @@ import polars as pl
 
 import polars_rank as rank
 from polars_rank.command.arguments import Reading, columns_of
-from polars_rank.command.warnings import graded, number_notes, query_notes, run_facts, strangers
+from polars_rank.command.warnings import (
+    counts_by_system,
+    missing_number_notes,
+    no_match_notes,
+    rows_with_grade,
+    unmatched_query_notes,
+)
 from polars_rank.core.errors import ArgumentError, DataError, Setting
 from polars_rank.core.frames import Frame, unify_ids
 from polars_rank.evaluation import batches
@@ -25,12 +31,12 @@ _IDS = {
 
 
 def measures_named(given: Sequence[str], convention: str | None) -> list[str]:
-    """Name the measures; refuse those that a ranking has no columns for, and repeated ones."""
+    """Expand and check the measures: rankings must have their columns, and none may be repeated."""
     names = [name for text in given for name in expand(text, convention=convention)]
     for name in names:
         columns = parse(name, convention=convention).measure.columns
         if not set(columns) <= {"rank", "relevance", "score"}:
-            raise ValueError(f"measure {name!r} takes the columns {columns}, which a ranking has not")
+            raise ValueError(f"measure {name!r} takes the columns {columns}, which rankings do not have")
         if names.count(name) > 1:
             raise ValueError(f"measure {name!r} is given twice")
     return names
@@ -39,7 +45,7 @@ def measures_named(given: Sequence[str], convention: str | None) -> list[str]:
 def read_tables(
     qrels: str | None, runs: Sequence[str], reading: Reading, *, same_ids: bool = True
 ) -> tuple[pl.DataFrame, list[RunFile]]:
-    """Read the judgements and the runs, with ids of one type each unless `same_ids` is false."""
+    """Read the judgements and runs; `same_ids` casts their ids to common types."""
     if qrels is None or not runs:
         raise ValueError("name the qrels and at least one run" + ("" if qrels else ", or use --example"))
     if qrels in runs:
@@ -54,15 +60,15 @@ def read_tables(
         grades, files = tables[qrels], [file._replace(rows=tables[file.path]) for file in files]
     judgements = grades.collect()
     if judgements.is_empty():
-        raise DataError(f"{qrels} has a header and no row: there is no judgement")
+        raise DataError(f"{qrels} has a header but no rows: there are no judgements")
     return judgements, files
 
 
 @contextmanager
 def reading_errors(swapped: str, **options: str) -> Iterator[None]:
-    """Name the options of the command where `read_run` and `read_qrels` name their arguments.
+    """Replace arguments of `read_run` and `read_qrels` in errors by options of the command.
 
-    Its --format is that of the output, so that a remedy with `format` is left out.
+    Advice to use `format` is left out, as --format is that of the output.
     """
     try:
         yield
@@ -82,7 +88,7 @@ def without_keys() -> Iterator[None]:
 
 
 def example_tables(qrels: str | None) -> tuple[pl.DataFrame, list[RunFile]]:
-    """Give the bundled collection as if it had been read; what describes its queries is in the run."""
+    """Load the bundled collection; the run has the columns that describe its queries."""
     if qrels is not None:
         raise ValueError("--example takes the bundled collection; leave the files out")
     run, grades, queries, _ = rank.example()
@@ -106,9 +112,9 @@ def judged_files(
     *,
     allow_no_match: bool = False,
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Judge each run, and give all as one table with what a reader should know of them.
+    """Judge each run; return one table and the notes on it.
 
-    Attributes come from the table that describes the queries, those that it lacks from the runs.
+    Attributes come from the table of query texts, or else from the runs.
     """
     for name in {"query", "system", "item", "rank", "score", "relevance"}.intersection(by):
         raise ArgumentError((Setting("by", [name]), " describes no query, and can't slice a comparison"))
@@ -126,27 +132,27 @@ def judged_files(
                     f"{file.path} has no column {name!r} to slice by, nor has a file of --query-texts; "
                     f"its columns are {columns}"
                 )
-        facts.append(run_facts(run, grades, options))
-        said += strangers(facts[-1], run, grades, allow_no_match=allow_no_match)
+        facts.append(counts_by_system(run, grades, options))
+        said += no_match_notes(facts[-1], run, grades, allow_no_match=allow_no_match)
         judged = judge(run, grades, **{**options, "attributes": of_run}).lazy()
         if about is not None:
-            # The same column of a run is null where an item was missed.
+            # In a run, this column is null for items that were not returned.
             judged = judged.drop(about.columns[1:], strict=False).join(about.lazy(), on="query", how="left")
         parts.append(judged.select("query", "system", "item", "rank", "relevance", *by).collect())
-    known, asked = pl.concat(facts).sort("system"), graded(grades).collect()["query"].n_unique()
-    said += query_notes(known, asked, options.get("queries", "qrels")) + number_notes(known)
+    known, asked = pl.concat(facts).sort("system"), rows_with_grade(grades).collect()["query"].n_unique()
+    said += unmatched_query_notes(known, asked, options.get("queries", "qrels")) + missing_number_notes(known)
     table = pl.concat(parts, how="vertical_relaxed")
     systems = table["system"].unique().to_list()
     if len(systems) < 2:
-        raise DataError(f"the runs hold one system, {', '.join(systems)}; a comparison takes two")
+        raise DataError(f"the runs contain one system, {', '.join(systems)}; a comparison needs two")
     return table, said
 
 
 def read_descriptions(path: str, key: str, grades: pl.DataFrame) -> pl.DataFrame:
-    """Read what describes queries or items: the id under its name, a text if there is one, all other columns.
+    """Read texts of queries or items: the id, named `key`, the text if there is one, and all other columns.
 
-    The format is told by the name: .parquet, .jsonl or .ndjson, .tsv, else CSV with a header. A title stands
-    before its text.
+    The suffix selects the format: .parquet, .jsonl or .ndjson, .tsv, else CSV with a header. A title is
+    prepended to the text.
     """
     table = _described(path)
     found = [name for name in _IDS[key] if name in table.columns]
@@ -162,7 +168,7 @@ def read_descriptions(path: str, key: str, grades: pl.DataFrame) -> pl.DataFrame
         ) from error
     repeated = table.filter(pl.col(key).is_duplicated())
     if len(repeated):
-        raise DataError(f"{path} has two rows of {key} {repeated[key][0]!r}; it takes one")
+        raise DataError(f"{path} has two rows for {key} {repeated[key][0]!r}; keep one")
     if "title" in table.columns:
         words = [pl.col(name).cast(pl.String) for name in ("title", "text") if name in table.columns]
         table = table.with_columns(
@@ -172,7 +178,7 @@ def read_descriptions(path: str, key: str, grades: pl.DataFrame) -> pl.DataFrame
 
 
 def _described(path: str) -> pl.DataFrame:
-    # Opened first, since the error of a file that is not there then names it.
+    # open() names a missing file in its error.
     with open(path, "rb") as file:
         content = file.read()
     suffix = Path(path).suffix.lower()

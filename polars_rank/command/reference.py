@@ -1,4 +1,4 @@
-"""The commands that print what the package knows: the measures and the SQL macros."""
+"""The commands that list measures and print SQL macros."""
 
 from typing import get_args
 
@@ -15,14 +15,14 @@ def list_measures(
     format: TextFormat | None = None,  # noqa: A002 - no other word is as plain
     output: Output = None,
 ) -> None:
-    """List the measures, with their options, ranges and names elsewhere.
+    """List the measures with their options, ranges and names in other tools.
 
     Parameters
     ----------
     format
-        How to print: table (default), csv, json or markdown.
+        Output format: table (default), csv, json or markdown.
     output
-        File to write, instead of printing; .csv, .json, .md and .txt tell the format.
+        Output file instead of standard output; .csv, .json, .md and .txt select the format.
     """
     rows = [
         {
@@ -41,16 +41,16 @@ def list_measures(
 
 
 def sql(*measures: str, convention: str | None = None, output: Output = None) -> None:
-    """Print the macros, for duckdb -init; with measures, print their macro calls instead.
+    """Print the SQL macros for `duckdb -init`, or the macro calls of the given measures.
 
     Parameters
     ----------
     measures
-        Names such as nDCG@10.
+        Measures such as nDCG@10.
     convention
-        A program, such as ranx, that decides what an ambiguous name means.
+        Tool whose measure names to use, such as ranx.
     output
-        File to write, instead of printing.
+        Output file instead of standard output.
     """
     calls = [rank.to_sql(name, convention=convention) for name in measures]
     write("".join(f"{call}\n" for call in calls) or init_text(), output)

@@ -12,14 +12,14 @@ from polars_rank.command.arguments import JUDGING, READING, Judging, Output, Rea
 from polars_rank.command.inputs import example_tables, loaded, measures_named, read_tables
 from polars_rank.command.output import TextFormat, keep_inputs, output_format, progress, put, say
 from polars_rank.command.warnings import (
-    WATCHED,
-    graded,
-    number_notes,
-    query_notes,
-    run_facts,
-    strangers,
-    unjudged_note,
-    valueless_note,
+    MEASURES_OF_NOTES,
+    counts_by_system,
+    missing_number_notes,
+    missing_value_notes,
+    no_match_notes,
+    rows_with_grade,
+    unjudged_notes,
+    unmatched_query_notes,
 )
 from polars_rank.core.errors import ArgumentError, Setting
 from polars_rank.core.frames import refuse_names
@@ -44,33 +44,32 @@ def evaluate(
     judging: Judging = JUDGING,
     reading: Reading = READING,
 ) -> None:
-    """Score runs against judgements: a row a system, a column a measure.
+    """Score runs against judgements: one row per system, one column per measure.
 
-    Files may be TREC text, tsv, CSV, JSON lines or Parquet, told by their content, gzipped or not. A system
-    is called by its tag, or by its file where it has none or files share one.
+    Files may be TREC text, TSV, CSV, JSON lines or Parquet, and text may be gzipped; the content determines
+    the format. Systems are named by their tags, or by their files if tags are missing or repeated.
 
     Parameters
     ----------
     qrels
         Judgements.
     runs
-        What systems returned.
+        Runs: the ranked items of one or more systems.
     measure
-        A measure, such as nDCG@10, map or "AP(rel=2)@100"; may be repeated. `polars-rank list` shows all.
+        Measure such as nDCG@10, map or "AP(rel=2)@100"; may be repeated. `polars-rank list` shows all.
         Default: nDCG@10, AP, RR, P@10, R@100.
     per_query
-        Give a row a system and query instead of means.
+        Print one row per system and query instead of means.
     by
-        Column of the run that describes the query, such as locale: a row for each value; may be repeated.
+        Column of the run that describes the query, such as locale: print one row per value; may be repeated.
     example
-        Take the bundled collection; no files are needed. --by kind and --by length slice it.
+        Use the bundled collection instead of files. Slice it with --by kind or --by length.
     convention
-        A program, such as trec_eval-9, ir_measures, ranx or beir, whose ways are the defaults; it also
-        decides what an ambiguous name means.
+        Tool whose defaults and measure names to use, such as trec_eval-9, ir_measures, ranx or beir.
     format
-        How to print: table (default) and markdown are rounded, csv and json hold every digit.
+        Output format: table (default) and markdown are rounded; csv and json have full precision.
     output
-        File to write, instead of printing; .csv, .json, .md and .txt tell the format.
+        Output file instead of standard output; .csv, .json, .md and .txt select the format.
     """
     keep_inputs([output], [qrels, *runs])
     shown = output_format(format, output, get_args(TextFormat))
@@ -82,23 +81,25 @@ def evaluate(
     refuse_names("by", slices, ["queries"])
     options = {**judging.options(), "by": slices, "convention": convention}
     options["attributes"] = [name for name in slices if name not in ("query", *options["keys"])]
-    wanted = list(dict.fromkeys([*names, *WATCHED]))
+    wanted = list(dict.fromkeys([*names, *MEASURES_OF_NOTES]))
     said, facts, parts = [], [], []
     for file in files:
         with _naming(file.path, among=len(files)), progress(file.path):
             run: Any = loaded(file)
-            facts.append(run_facts(run, grades, options))
-            said += strangers(facts[-1], run, grades, allow_no_match=judging.allow_no_match)
+            facts.append(counts_by_system(run, grades, options))
+            said += no_match_notes(facts[-1], run, grades, allow_no_match=judging.allow_no_match)
             parts.append(rank.evaluate(run, wanted, qrels=grades, **options).lazy().collect())
     groups = list(dict.fromkeys(["system", *slices]))
     ranking = list(dict.fromkeys(["query", *options["keys"], *slices]))
     scores = pl.concat(parts, how="vertical_relaxed").sort("query", *options["keys"])
-    known, judged = pl.concat(facts).sort("system"), graded(grades).collect()["query"].n_unique()
+    known, judged = pl.concat(facts).sort("system"), rows_with_grade(grades).collect()["query"].n_unique()
     queries = judging.queries or convention_of(convention, programs()).judging.get("queries", "qrels")
-    said += query_notes(known, judged, queries) + number_notes(known) + unjudged_note(scores)
+    said += (
+        unmatched_query_notes(known, judged, queries) + missing_number_notes(known) + unjudged_notes(scores)
+    )
     scores = scores.select(*ranking, *names)
     summary = rank.summarize(scores, by=groups, measures=names, convention=convention)
-    say(said + valueless_note(summary))
+    say(said + missing_value_notes(summary))
     table = scores if per_query else _wide(summary, groups, names)
     put(_whole_counts(table, names, convention), shown, output)
 
@@ -116,28 +117,28 @@ def check(
     output: Output = None,
     reading: Reading = READING,
 ) -> None:
-    """Look for what is legal in runs and qrels but seldom meant: a row a run and finding.
+    """Report input that is valid, but probably a mistake: one row per run and finding.
 
     Parameters
     ----------
     qrels
         Judgements.
     runs
-        Runs to hold against them.
+        Runs to check.
     k
-        Cutoff that ties and unjudged items are looked for at.
+        Cutoff for the checks of ties and unjudged items.
     min_relevance
-        The least grade that is relevant.
+        Lowest relevant grade.
     max_relevance
-        The highest grade that is expected.
+        Highest expected grade.
     distances
-        A low score is good.
+        Rank low scores first.
     keys
-        Column, such as day, that tells rankings of a query apart, beside the system; may be repeated.
+        Column that separates several rankings of one query and system, such as day; may be repeated.
     format
-        How to print: table (default), csv, json or markdown.
+        Output format: table (default), csv, json or markdown.
     output
-        File to write, instead of printing; .csv, .json, .md and .txt tell the format.
+        Output file instead of standard output; .csv, .json, .md and .txt select the format.
     """
     keep_inputs([output], [qrels, *runs])
     shown = output_format(format, output, get_args(TextFormat))
@@ -157,12 +158,12 @@ def check(
         for file in files
     )
     if found.is_empty():
-        say(["nothing was found"])
+        say(["no problem was found"])
     put(found, shown, output)
 
 
 def _wide(summary: pl.DataFrame, groups: Sequence[str], names: Sequence[str]) -> pl.DataFrame:
-    """Lay out one row a group, with its number of rankings and a column a measure."""
+    """Pivot to one row per group, with its number of rankings and one column per measure."""
     queries = summary.group_by(groups).agg(queries=(pl.col("n") + pl.col("missing")).max())
     values = summary.pivot(on="measure", on_columns=list(names), index=list(groups), values="value")
     return queries.join(values, on=groups, nulls_equal=True).select(*groups, "queries", *names).sort(groups)
@@ -176,7 +177,7 @@ def _whole_counts(table: pl.DataFrame, names: Sequence[str], convention: str | N
 
 @contextmanager
 def _naming(path: str, *, among: int) -> Iterator[None]:
-    """Say which of several runs is at fault."""
+    """Name the run in an error, if there are several."""
     try:
         yield
     except rank.DataError as error:

@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import polars as pl
 
 from polars_rank.core.errors import (
-    AmbiguousMeasureError,
     ArgumentError,
     DataError,
     Setting,
@@ -252,7 +251,7 @@ def _pairs(systems: pl.Series, baseline: object) -> pl.DataFrame:
         pairs = [(name, baseline) for name in names if name != baseline]
     else:
         hint = nearest(str(baseline), map(str, names))
-        unknown = f" is none of the systems {names}{hint}"
+        unknown = f" is not a system{hint}; the systems are {names}"
         raise ArgumentError((Setting("baseline", baseline), unknown))
     return pl.DataFrame(pairs, schema={"system": systems.dtype, "baseline": systems.dtype}, orient="row")
 

@@ -153,10 +153,8 @@ def apart_by_keys(
                 if not repeated.select(*place, *more).is_duplicated().any()
             ]
             if apart:
-                choices: list[str | Setting] = [
-                    part for keys in apart[:3] for part in (" or ", Setting("keys", keys))
-                ][1:]
-                remedy = Clause(["use ", *choices, " if that tells rankings apart; otherwise "])
+                choices = (part for keys in apart[:3] for part in (" or ", Setting("keys", keys)))
+                remedy = Clause(["use ", *[*choices][1:], " if that tells rankings apart; otherwise "])
                 return (remedy, *parts_of(otherwise))
         return otherwise
 

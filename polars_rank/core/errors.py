@@ -109,7 +109,11 @@ class Explained(Exception):  # noqa: N818 - warnings have it as a base too
         return self._copy(self.problem if problem is None else problem, remedy or "")
 
     def _copy(self, problem: Message, remedy: Message) -> Self:
-        return type(self)(problem, remedy=remedy, argument=self.argument, value=self.value)
+        # A subclass may take other arguments.
+        error = type(self).__new__(type(self))
+        error.__dict__.update(self.__dict__)
+        Explained.__init__(error, problem, remedy=remedy, argument=self.argument, value=self.value)
+        return error
 
 
 class DataError(Explained, ValueError):
@@ -118,10 +122,6 @@ class DataError(Explained, ValueError):
 
 class ArgumentError(Explained, ValueError):
     """The call is at fault: an argument has a value that it can't have."""
-
-
-class AmbiguousMeasureError(ArgumentError):
-    """A name that tools use for different measures."""
 
 
 def shortened(message: str) -> str:

@@ -1,4 +1,4 @@
-"""What the columns of run and qrels files are called elsewhere, and which of ours each is."""
+"""Column names of run and qrels files, and their mapping to the names used here."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -15,7 +15,7 @@ class OtherKindError(DataError):
     """A file that looks like qrels was read as a run, or a run as qrels."""
 
 
-# What a column may be called in a file with a header, in lower case.
+# Names of each column in files with a header, in lower case.
 NAMES = {
     "query": {"query", "query_id", "query-id", "queryid", "qid", "q_id"},
     "item": {"item", "item_id", "doc_id", "docid", "docno", "did", "document_id", "corpus-id", "corpus_id"},
@@ -28,7 +28,7 @@ ROLES = {"run": ("query", "item", "score", "rank", "system"), "qrels": ("query",
 
 
 def candidates(role: str, names: Sequence[str], columns: Mapping[str, str]) -> list[str]:
-    """Give the columns of a file that can be this one of ours: the one asked for, else those understood."""
+    """Columns of a file that may be `role`: the requested one, else those with a known name."""
     if role in columns:
         return [name for name in names if name == columns[role]]
     taken = set(columns.values())
@@ -36,12 +36,12 @@ def candidates(role: str, names: Sequence[str], columns: Mapping[str, str]) -> l
 
 
 def roles(names: Sequence[str], file: str, kind: Kind, columns: Mapping[str, str]) -> dict[str, str]:
-    """Map the file's names to ours, as far as they are asked for or understood."""
+    """Map the names of a file to ours, by `columns` or by known names."""
     require_columns(names, columns.values(), file)
     renames = {theirs: ours for ours, theirs in columns.items()}
     for role in ROLES[kind]:
         found = candidates(role, names, columns)
-        # An id column must be certain: beside "qid", "query" often is the query's text.
+        # An id column must be unambiguous: next to "qid", "query" is often the text of the query.
         if len(found) > 1 and (role not in found or role in ("query", "item")):
             asked = (
                 "say which by ",
@@ -79,7 +79,7 @@ def roles(names: Sequence[str], file: str, kind: Kind, columns: Mapping[str, str
 
 
 def in_order(frame: pl.LazyFrame, kind: Kind) -> pl.LazyFrame:
-    """Put our columns first; the others follow as they were."""
+    """Put our columns first; keep the order of the others."""
     names = frame.collect_schema().names()
     first = [role for role in ROLES[kind] if role in names]
     # By name, since a file may call a column ^a.*$.

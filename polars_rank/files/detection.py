@@ -1,4 +1,4 @@
-"""Which format a file has: told by its first line, or by its name where there is none yet."""
+"""Detect the format of a file by its first line, and of a file to write by its name."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -23,14 +23,14 @@ _SUFFIXES: dict[str, Format] = {
 }
 
 
-def told_format(text: Text, names: Mapping[str, str], fields: Sequence[str] | None) -> Format:
-    """Tell the format by the first line; what is nothing else is TREC."""
+def detected_format(text: Text, names: Mapping[str, str], fields: Sequence[str] | None) -> Format:
+    """Detect the format by the first line; the fallback is TREC."""
     line = first_line(text)
     if not line:
         remedy = ("if that is right, name its format, as by ", Setting("format", "trec"))
         raise DataError(f"{text.name} is empty", remedy=remedy)
     if fields is not None:
-        return _told_separator(text, line, len(fields))
+        return _detected_separator(text, line, len(fields))
     if line.startswith("[{"):
         raise DataError(
             f"{text.name} looks like one JSON array: write one object per line",
@@ -39,7 +39,7 @@ def told_format(text: Text, names: Mapping[str, str], fields: Sequence[str] | No
     if re.match(r"\S+[ \t]+qid:", line):
         raise DataError(
             f"{text.name} looks like a list for learning to rank (LETOR, SVMlight): grade, qid:query and "
-            f"so on; make a table of query, item and relevance of it. Its first line is {line!r}"
+            f"features; convert it to a table of query, item and relevance. Its first line is {line!r}"
         )
     found = json_object(line)
     if found and all(isinstance(entry, dict | list) for entry in found.values()):
@@ -56,7 +56,7 @@ def told_format(text: Text, names: Mapping[str, str], fields: Sequence[str] | No
     return "trec"
 
 
-def _told_separator(text: Text, line: str, width: int) -> Format:
+def _detected_separator(text: Text, line: str, width: int) -> Format:
     by_blanks = len(_FIELD.findall(line)) == width
     by_commas = len(_cells(line, "csv")) == width
     if by_blanks and by_commas:
@@ -77,22 +77,22 @@ def _cells(line: str, separated: Format) -> list[str]:
 
 
 def named_format(name: str) -> Format | None:
-    """Tell the format by the end of a name, before .gz."""
+    """Format of a file name by its suffix, ignoring .gz."""
     path = Path(name)
     return _SUFFIXES.get(Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower())
 
 
-# Ends of names that promise something else than TREC text.
-_OTHER_PROMISES = {
+# Suffixes of formats that are not supported.
+_UNSUPPORTED = {
     *(".arrow", ".bz2", ".db", ".duckdb", ".feather", ".htm", ".html", ".ipc", ".json", ".md", ".pkl"),
     *(".tex", ".xls", ".xlsx", ".xz", ".zip", ".zst"),
 }
 
 
 def written_format(name: str) -> Format:
-    """Tell the format of a run to write by its name; TREC text has no name of its own."""
+    """Format of a run to write by its name; TREC text has no suffix of its own."""
     suffix = Path(name).suffix.lower()
-    if suffix in _OTHER_PROMISES:
+    if suffix in _UNSUPPORTED:
         suffixes = ", ".join(_SUFFIXES)
         remedy = (f"use {suffixes}, or say ", Setting("format"))
         raise ArgumentError(f"{name}: a run can't be written as {suffix}", remedy=remedy)
@@ -100,14 +100,14 @@ def written_format(name: str) -> Format:
 
 
 class Hint(NamedTuple):
-    """What to do about a first line that lacks the fields of TREC text, and the error to raise."""
+    """Remedy for a first line that is not TREC text, and the error to raise."""
 
     remedy: Message = ""
     error: type[DataError] = DataError
 
 
 def hint(line: str, kind: Kind) -> Hint:
-    """Guess what a first line is that has not the fields of TREC text."""
+    """Guess the content of a file whose first line does not have the fields of TREC text."""
     if line.lstrip(" \t")[0] in "{[":
         return Hint("if this is JSON, write one object per line, or read it by from_dict(json.load(file))")
     count = len(_FIELD.findall(line))

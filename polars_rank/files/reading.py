@@ -1,4 +1,4 @@
-"""Run and qrels files, told apart by content: TREC, tab- and comma-separated, JSON lines, Parquet."""
+"""Read run and qrels files: TREC, tab- and comma-separated text, JSON lines, Parquet."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ import polars as pl
 from polars_rank.core.errors import ArgumentError, DataError, Setting, require_choice
 from polars_rank.core.frames import id_kind
 from polars_rank.files.column_names import ROLES, Kind, in_order, roles
-from polars_rank.files.detection import FORMATS, Format, hint, told_format
+from polars_rank.files.detection import FORMATS, Format, detected_format, hint
 from polars_rank.files.output_files import PathLike
 from polars_rank.files.text import (
     NUMBERS,
@@ -39,42 +39,43 @@ def read_run(
     columns: Columns | None = None,
     comments: bool = False,
 ) -> pl.LazyFrame:
-    r"""Read a run: what one or more systems returned, one row an item, in the order of the file.
+    r"""Read a run: the items that one or more systems returned, one row per item, in the order of the file.
 
-    A text file is read and checked at once, so that a bad line is refused here and not by a later
-    ``collect``; Parquet stays lazy. Any of the text formats may be gzipped, in several members too.
+    Text files are read and checked immediately, so that a bad line raises here and not in a later
+    ``collect``; Parquet stays lazy. All text formats may be gzipped, also with several members.
 
     ========  ================================================================================
-    trec      ``query Q0 item rank score tag``, fields separated by blanks or tabs; the tag may be
-              left out, on every line, and may hold blanks
-    tsv       a header, then fields separated by a tab, never quoted (as in BEIR)
-    csv       a header, then fields separated by a comma, quoted where needed
-    jsonl     one object a line
+    trec      ``query Q0 item rank score tag``, fields separated by blanks or tabs; the tag may
+              contain blanks, or be missing on every line
+    tsv       a header, then fields separated by tabs, never quoted (as in BEIR)
+    csv       a header, then fields separated by commas, quoted where needed
+    jsonl     one object per line
     parquet   a file, a glob or a URL
     ========  ================================================================================
 
-    A row is one item of one query: ``query`` and ``item`` (text, whatever it looks like; in Parquet as
-    stored), ``score`` (Float64), ``rank`` (Int64; the file's own, Float64 if it has fractions) and
-    ``system`` (the tag). A run has a score, a rank or both. Other columns follow and are kept.
+    Columns: ``query`` and ``item`` (always text; in Parquet as stored), ``score`` (Float64), ``rank`` (as in
+    the file; Int64, or Float64 if a rank has a fraction) and ``system`` (the tag). A run has a score, a rank
+    or both. Other columns are kept after these.
 
     Parameters
     ----------
-    path : the file; its content tells the format, its name does not.
-    format : one of the formats above, for a file that can't be told, such as an empty one.
-    columns : for a file with a header, our name to the file's: ``{"query": "topic", "item": "url"}``. Else
-        usual names are understood: qid, query_id, query-id; docno, doc_id, corpus-id; tag, run_id, ...
-        For a file without a header, the list of its fields: ``["query", "item", "rank"]``.
-    comments : skip the lines that begin with ``#``. Such a line is refused otherwise in TREC text, as an id
-        may begin so.
+    path : file to read; the format is detected by the content, not by the name.
+    format : one of the formats above, for a file whose format cannot be detected, such as an empty one.
+    columns : for a file with a header, a mapping of our names to those of the file, such as
+        ``{"query": "topic", "item": "url"}``. Common names need no mapping: qid, query_id, query-id; docno,
+        doc_id, corpus-id; tag, run_id, ... For a file without a header, the list of its fields:
+        ``["query", "item", "rank"]``.
+    comments : skip lines that begin with ``#``. Otherwise such a line is an error in TREC text, as it may be
+        a comment or an id.
 
-    Null and empty rule: an id that is null or empty is refused. An empty score in CSV, or null in JSON, is
-    null; NaN and infinities are kept. An empty file is refused unless `format` is given.
+    Null and empty rule: a null or empty id is an error. An empty score in CSV, or null in JSON, is null; NaN
+    and infinities are kept. An empty file is an error unless `format` is given.
 
     Raises
     ------
     DataError
-        With file, line number and line: too few or too many fields, an empty id, a score that is no
-        number or overflows, bytes that are not UTF-8, a ``#``; a file without header whose third field may
+        With file, line number and line: too few or too many fields, an empty id, a score that is not a
+        number or overflows, bytes that are not UTF-8, a ``#``; a file without a header whose third field may
         be a score or a rank.
 
     Source: the run format of trec_eval (NIST); qrels and runs of BEIR (Thakur et al. 2021) and MS MARCO.
@@ -101,34 +102,34 @@ def read_qrels(
     columns: Columns | None = None,
     comments: bool = False,
 ) -> pl.LazyFrame:
-    r"""Read judgements: one row a judged item, in the order of the file.
+    r"""Read judgements: one row per judged item, in the order of the file.
 
-    The formats, arguments and refusals are those of `read_run`; TREC lines are ``query iteration item
-    grade`` (as MS MARCO's qrels), and the iteration is left out.
+    Formats, arguments and errors are those of `read_run`; TREC lines are ``query iteration item grade`` (as
+    in the qrels of MS MARCO), and the iteration is dropped.
 
-    A row is one judgement: ``query`` and ``item`` (text; in Parquet as stored) and ``relevance`` (Int64, so
-    that ``2``, ``+2``, ``02`` and ``2.0`` are the same; Float64 if any grade has a fraction or is NaN). In
-    BEIR's files the grade's column is called ``score``: that is understood unless there is a rank. A file
-    that has no grade at all gives no ``relevance``: each row then means grade 1.
+    Columns: ``query`` and ``item`` (text; in Parquet as stored) and ``relevance`` (Int64, so that ``2``,
+    ``+2``, ``02`` and ``2.0`` are equal; Float64 if a grade has a fraction or is NaN). A column ``score``, as
+    in the files of BEIR, is the grade unless there is a rank. Without a grade there is no column
+    ``relevance``, and each row means grade 1.
 
-    Null and empty rule: an id that is null or empty is refused; an empty grade in CSV, or null in JSON, is
-    null: unjudged.
+    Null and empty rule: a null or empty id is an error; an empty grade in CSV, or null in JSON, is null:
+    unjudged.
 
     Parameters
     ----------
     path
         File to read.
     format
-        As in `read_run`; default: told by the content.
+        As in `read_run`; default: detected by the content.
     columns
         As in `read_run`.
     comments
-        Pass over lines that begin with ``#``.
+        Skip lines that begin with ``#``.
 
     Raises
     ------
     DataError
-        As `read_run`; a grade that is no number, such as ``yes``, or that no Int64 holds.
+        As `read_run`; a grade that is not a number, such as ``yes``, or does not fit in Int64.
 
     Source: the qrels format of trec_eval (NIST); BEIR (Thakur et al. 2021).
 
@@ -170,9 +171,9 @@ def read_file(
         if chosen == "parquet" or (chosen is None and _is_parquet(file)):
             return File(_scan_parquet(name, kind, names, fields), scanned=True)
         text = decode(name, file.read(), comments=comments)
-    chosen = chosen or told_format(text, names, fields)
+    chosen = chosen or detected_format(text, names, fields)
     if chosen == "jsonl" and not first_line(text):
-        # Nothing tells the columns.
+        # An empty file has no columns.
         chosen, names = "trec", {}
     if chosen == "trec":
         table = _read_fields(text, kind, names, fields)
@@ -208,7 +209,7 @@ def _require_no_fields(fields: Sequence[str] | None, format_name: str) -> None:
 
 def _is_parquet(file: IO[bytes]) -> bool:
     if not file.seekable():
-        # A pipe, as the shell's <(...): read once, as text.
+        # A pipe, such as <(...) of the shell, can be read only once: as text.
         return False
     start, size = file.read(4), file.seek(0, os.SEEK_END)
     file.seek(max(size - 4, 0))
@@ -222,7 +223,7 @@ def _scan_parquet(
 ) -> pl.LazyFrame:
     _require_no_fields(fields, "Parquet")
     try:
-        # A name that exists is that file, whatever signs it holds.
+        # An existing file is read even if its name looks like a pattern.
         frame = pl.scan_parquet(name, glob=not os.path.exists(name))
         found = frame.collect_schema().names()
     except pl.exceptions.ComputeError as error:
@@ -268,7 +269,7 @@ def _read_delimited(
 
 
 def _numbers(kind: Kind) -> list[str]:
-    """Name the columns that must be numbers: a run may well have a text called relevance."""
+    """Columns that must be numbers; a run may have a text column called relevance."""
     return [role for role in NUMBERS if role in ROLES[kind]]
 
 

@@ -1,4 +1,4 @@
-"""Several run files as one system each, or more: what the systems are called, and what is loaded."""
+"""Read several run files, and name their systems without repetition."""
 
 import os
 import re
@@ -14,7 +14,7 @@ _SUFFIX = re.compile(r"(\.(txt|trec|run|res|tsv|csv|jsonl|ndjson|parquet))?(\.gz
 
 
 class RunFile(NamedTuple):
-    """A run with its file's path, and the names of its systems, which no other file has."""
+    """A run, the path of its file, and the names of its systems, which no other file has."""
 
     path: str
     rows: pl.LazyFrame
@@ -23,10 +23,9 @@ class RunFile(NamedTuple):
 
 
 def read_runs(paths: Sequence[str], *, columns: Columns | None, comments: bool) -> list[RunFile]:
-    """Read runs; a system is called by its tag, else by its file.
+    """Read runs; systems are named by their tags, or by their files if there is no tag.
 
-    Where two files share a tag, all are called by their files' names, and by their paths where two files
-    have one name.
+    If two files share a tag, all systems are named by file names, and if these are equal too, by paths.
     """
     seen: set[str] = set()
     for path in paths:
@@ -43,13 +42,14 @@ def read_runs(paths: Sequence[str], *, columns: Columns | None, comments: bool) 
         rows.append(run)
         tags.append(run.select(pl.col("system").unique().sort()).collect())
         if tags[-1].is_empty():
-            raise DataError(f"{path} has a header and no row: there is nothing to score")
+            raise DataError(f"{path} has a header but no rows: there is nothing to score")
         if len(tags[-1]) > 1 and tags[-1]["system"].has_nulls():
-            lacking, told = run.filter(pl.col("system").is_null()), tags[-1]["system"].drop_nulls().to_list()
+            lacking, named = run.filter(pl.col("system").is_null()), tags[-1]["system"].drop_nulls().to_list()
             query, item = lacking.select("query", "item").head(1).collect().row(0)
             raise DataError(
-                f"{path} has rows without a system, such as query {query!r}, item {item!r}, beside those of "
-                f"{told}: fill it in everywhere, or leave the column out"
+                f"{path} has rows without a system, such as query {query!r}, item {item!r}, next to rows of "
+                f"{named}",
+                remedy="give every row a system, or drop the column",
             )
     for level in range(3):
         names = [_name(path, tag["system"].to_list(), level) for path, tag in zip(paths, tags, strict=True)]

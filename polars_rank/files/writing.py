@@ -22,32 +22,32 @@ def write_run(
     format: Format | None = None,  # noqa: A002 - no other word is as plain
     system: str | None = None,
 ) -> None:
-    r"""Write a run so that `read_run` gives the same table again.
+    r"""Write a run so that `read_run` returns the same table.
 
-    The format is told by the name: ``.csv``, ``.tsv``, ``.jsonl`` or ``.ndjson``, ``.parquet``, else TREC;
-    ``.gz`` after it packs the text. The file appears whole or not at all.
+    The suffix selects the format: ``.csv``, ``.tsv``, ``.jsonl`` or ``.ndjson``, ``.parquet``, else TREC; a
+    further ``.gz`` compresses text. The file is written completely or not at all.
 
-    TREC: ``query Q0 item rank score tag``. Scores are written to the last bit. Without a ``rank`` column the
-    rank is the place by score within system and query, higher first, equal scores by item descending, null
-    and NaN last, as trec_eval orders; without a ``score`` the negated rank is written as the score.
+    TREC: ``query Q0 item rank score tag``. Scores are written without loss. Without a ``rank`` column, items
+    are ranked as trec_eval does: by score within system and query, higher first, equal scores by item
+    descending, null and NaN last. Without a ``score``, the negated rank is written as the score.
 
     Parameters
     ----------
-    run : DataFrame or LazyFrame, one row an item: ``query``, ``item``, ``score`` or ``rank``, ``system``.
-    path : the file to write.
-    format : overrules the name.
-    system : the tag of a run that has no ``system`` column; ``"polars_rank"`` in TREC, if not given.
+    run : DataFrame or LazyFrame, one row per item: ``query``, ``item``, ``score`` or ``rank``, ``system``.
+    path : file to write.
+    format : format, overriding the name.
+    system : tag for a run without a ``system`` column; default in TREC: ``"polars_rank"``.
 
-    Null and empty rule: null ids, and in TREC null scores, are refused; an empty run gives a file of no rows.
+    Null and empty rule: null ids, and in TREC null scores, are errors; an empty run is a file without rows.
 
     Raises
     ------
     DataError
-        What the format can't hold: in text an id that is null, empty or holds a line end; in TREC and tsv
-        one with a tab; in TREC one with a blank, a query that begins with ``#``, or a column besides the
-        five; in JSON lines a score that is NaN or infinite.
+        If the format can't represent the run: in text an id that is null, empty or contains a line end; in
+        TREC and TSV one with a tab; in TREC one with a blank, a query that begins with ``#``, or a column
+        other than these five; in JSON lines a score that is NaN or infinite.
     ValueError
-        ``system`` is given although the run has one.
+        If `system` is given and the run has a ``system`` column.
 
     Source: the run format of trec_eval (NIST).
 
@@ -80,7 +80,7 @@ def write_run(
 
 
 def writable_run(run: Frame, chosen: Format, system: str | None) -> pl.DataFrame:
-    """Collect a run as the rows of a file of this format, or refuse what the format can't hold."""
+    """Collect a run as the rows of a file; raise if the format can't represent them."""
     table = as_lazy(run, "run").collect()
     require_columns(table.columns, ("query", "item"), "run")
     if not {"score", "rank"} & set(table.columns):
@@ -103,7 +103,7 @@ def writable_run(run: Frame, chosen: Format, system: str | None) -> pl.DataFrame
 
 
 def _writable(table: pl.DataFrame, chosen: Format) -> pl.DataFrame:
-    """Make ids text and refuse what the format can't hold."""
+    """Cast ids to text; raise if the format can't represent a value."""
     for column in (name for name in TEXTS if name in table.columns):
         kind = id_kind(table.schema[column], column, "run")
         if kind == "binary":
@@ -118,14 +118,14 @@ def _writable(table: pl.DataFrame, chosen: Format) -> pl.DataFrame:
     first = table.to_series()
     if chosen in ("csv", "tsv") and first.dtype == pl.String:
         marked = first.str.starts_with("\ufeff")
-        _refuse_values(marked, first, "at the start of a line that would be a byte order mark; write Parquet")
+        _refuse_values(marked, first, "at the start of a line this is a byte order mark; write Parquet")
     if chosen == "jsonl" and "score" in table.columns:
         wrong = ~table["score"].cast(pl.Float64).is_finite()
         _refuse_values(wrong, table["score"], "JSON has no such number; write Parquet or CSV")
     return _trec_fields(table) if chosen == "trec" else table
 
 
-# What an id can't be in text: what would not be read back as it is.
+# Ids that would not be read back unchanged.
 LINE_END, BLANKS = r"^$|[\r\n]", r"^$|[ \t\r\n]"
 UNWRITABLE = {
     "csv": dict.fromkeys(TEXTS, LINE_END),

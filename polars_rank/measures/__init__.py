@@ -1,4 +1,4 @@
-"""Measures as Polars expressions, one module per family, with their catalogue, names, options and conventions.
+"""Measures as Polars expressions, one module per family; their catalogue, names, options, conventions.
 
 May import core.
 """

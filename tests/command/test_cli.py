@@ -258,9 +258,13 @@ def test_runs_ordered_by_score_and_by_rank_stand_side_by_side(run, folder):
     [
         (RUN + "t9 Q0 x 1 7 one\n", [], "queries without any judgement are left out: one 1"),
         (RUN + "t9 Q0 x 1 7 one\n", ["--queries", "run"], "judgement have no value: one 1"),
-        (RUN[:36], [], "of 2 judged queries, those that a run lacks count as empty rankings"),
-        (RUN[:36], ["--queries", "both"], "of 2 judged queries, those that a run lacks are left out: one 1"),
-        (RUN.replace("1.5", "nan"), [], "items whose score is null or NaN stand last: one 1"),
+        (RUN[:36], [], "of 2 judged queries, those missing from a run count as empty rankings"),
+        (
+            RUN[:36],
+            ["--queries", "both"],
+            "of 2 judged queries, those missing from a run are left out: one 1",
+        ),
+        (RUN.replace("1.5", "nan"), [], "items whose score is null or NaN are ranked last: one 1"),
         (OTHER, [], "unjudged items in the top 10 count as not relevant: two 1 of 2"),
         (
             "t1 Q0 A 1 2 one\nt2 Q0 C 1 2 one\n",
@@ -359,9 +363,9 @@ def test_a_run_without_a_judged_item_exits_1_unless_that_is_allowed(run, folder,
         (["evaluate", "qrels", "one.run", "--columns", "query=a,b"], 2, "'b' has no ="),
         (["evaluate", "qrels", "zero.csv"], 1, "--rank-base 0"),
         (["evaluate", "qrels", "numbers.parquet"], 1, "id types differ"),
-        (["evaluate", "qrels", "cut.run.gz"], 1, "cut.run.gz is no whole gzip file"),
+        (["evaluate", "qrels", "cut.run.gz"], 1, "cut.run.gz is not a complete gzip file"),
         (["evaluate", "qrels", "latin.run"], 1, "not UTF-8"),
-        (["evaluate", "qrels", "one.run", "header.csv"], 1, "header.csv has a header and no row"),
+        (["evaluate", "qrels", "one.run", "header.csv"], 1, "header.csv has a header but no rows"),
         (["fuse", "one.run", "-o", "out.run"], 2, "two runs or more"),
         (["fuse", "one.run", "two.run", "--weights", "1,x"], 2, "weights must be numbers"),
         (["fuse", "one.run", "two.run", "--weights", "1"], 2, "weights holds 1"),
@@ -417,7 +421,7 @@ def test_what_is_wrong_with_a_run_is_told_in_one_short_line(run, folder, content
 def test_qrels_without_a_row_are_refused(run, folder):
     (folder / "empty.csv").write_text("query,item,relevance\n")
     code, _, said = run("evaluate", "empty.csv", "one.run")
-    assert (code, said) == (1, "polars-rank: empty.csv has a header and no row: there is no judgement\n")
+    assert (code, said) == (1, "polars-rank: empty.csv has a header but no rows: there are no judgements\n")
 
 
 @pytest.mark.parametrize("content", ["", 'query,text\nt1,"a\n', "query,text\nt1,a,b\n"])
@@ -763,7 +767,11 @@ def test_check_tells_findings(run):
 
 def test_check_says_that_nothing_was_found(run):
     code, out, said = run("check", "qrels", "one.run", "--format", "csv")
-    assert (code, out, said) == (0, "run,finding,count,examples\n", "polars-rank: note: nothing was found\n")
+    assert (code, out, said) == (
+        0,
+        "run,finding,count,examples\n",
+        "polars-rank: note: no problem was found\n",
+    )
 
 
 def test_lists_every_measure(run):

@@ -685,7 +685,7 @@ def test_command_on_the_example_gives_the_same_page_as_python(command, tmp_path,
         (
             (*FILES, "--baseline", "bm52"),
             2,
-            "--baseline bm52 is not a system of the runs (did you mean 'bm25'?)",
+            "--baseline bm52 is not a system (did you mean 'bm25'?)",
         ),
         ((*FILES, "--query-texts", "items.tsv"), 1, "items.tsv has no column for the query"),
         ((*FILES, "--by", "day", "--html", "a.html"), 1, "bm25.txt has no column 'day' to slice by"),

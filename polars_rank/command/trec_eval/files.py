@@ -1,4 +1,4 @@
-"""The files of `polars-rank trec-eval`: judgements in each format of ``-R``, a run, z-scores."""
+"""Input files of `polars-rank trec-eval`: judgements in the formats of ``-R``, a run, z-scores."""
 
 import re
 from typing import NamedTuple
@@ -26,7 +26,7 @@ class Files(NamedTuple):
 
 
 def read_files(qrels: str, run: str, format_name: Format, version: Version) -> Files:
-    """Read both files; a file that can't be read ends with exit code 2."""
+    """Read both files; a bad file ends with exit code 2."""
     comments = version == 10
     try:
         judgements = _judgements(qrels, format_name, version)
@@ -61,11 +61,11 @@ def _judgements(path: str, format_name: Format, version: Version) -> pl.DataFram
         if format_name == "qrels_jg":
             refuse_repeats(rows.select("query", "group", "item"), path)
         if (rows["relevance"].cast(pl.Float64).fill_nan(0.0).abs() >= 2.0**53).any():
-            raise DataError(f"{path} holds a grade of 2^53 or more; grades must be smaller")
+            raise DataError(f"{path} has a grade of 2^53 or more; grades must be smaller")
         # trec_eval reads whole numbers: a grade of 1.7 is 1, one of NaN is 0.
         return rows.with_columns(pl.col("relevance").cast(pl.Float64).fill_nan(0.0).cast(pl.Int64))
     if rows.schema["relevance"].is_float() and rows["relevance"].is_nan().any():
-        raise DataError(f"{path} holds a level of preference that is NaN; levels must be numbers")
+        raise DataError(f"{path} has a preference level of NaN; levels must be numbers")
     level = pl.col("relevance").cast(pl.Float32 if version == 9 else pl.Float64)
     return rows.with_columns(
         level, pl.col("subgroup") if format_name == "prefs" else pl.lit("0").alias("subgroup")
@@ -73,7 +73,7 @@ def _judgements(path: str, format_name: Format, version: Version) -> pl.DataFram
 
 
 def read_zscores(path: str) -> pl.DataFrame:
-    """Read lines ``query measure mean deviation``; as there, a bad file ends with exit code 255."""
+    """Read lines ``query measure mean deviation``; a bad file ends with exit code 255, as in trec_eval."""
     names = ("query", "measure", "mean", "deviation")
     try:
         with open(path, "rb") as file:
@@ -94,7 +94,7 @@ def read_zscores(path: str) -> pl.DataFrame:
 
 
 def standardized(per_query: pl.DataFrame, zscores: pl.DataFrame) -> pl.DataFrame:
-    """Turn values into deviations from the mean of their query and measure, in standard deviations."""
+    """Convert values to z-scores by the mean and deviation of their query and measure."""
     numbers = per_query.select("query", pl.selectors.numeric().cast(pl.Float64))
     if numbers.width == 1:
         return per_query
