@@ -9,11 +9,13 @@ import polars as pl
 
 from polars_rank.comparison.compared_systems import compare
 from polars_rank.comparison.contributions import gains
-from polars_rank.comparison.pairs import Missing, as_list, measure_columns
+from polars_rank.comparison.pairs import Missing, measure_columns
 from polars_rank.core.errors import needs, require_columns
 from polars_rank.core.frames import (
     Frame,
+    FrameT,
     as_lazy,
+    as_list,
     columns_apart,
     like,
     named_apart,
@@ -29,8 +31,6 @@ from polars_rank.reporting.standings import higher_is_better
 
 if TYPE_CHECKING:
     import altair as alt
-
-FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
 CUTOFFS = (1, 3, 5, 10, 20, 50, 100)
 MOST_BARS = 1000

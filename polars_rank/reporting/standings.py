@@ -9,12 +9,14 @@ from typing import Any, Literal, get_args
 import polars as pl
 
 from polars_rank.comparison.compared_systems import compare
-from polars_rank.comparison.pairs import Correction, Missing, Test, as_list, measure_columns
+from polars_rank.comparison.corrections import Correction
+from polars_rank.comparison.pairs import Missing, Test, measure_columns
 from polars_rank.core.errors import require_choice, require_columns
 from polars_rank.core.frames import (
     OURS,
     Frame,
     as_lazy,
+    as_list,
     column,
     columns_apart,
     named_apart,

@@ -14,9 +14,9 @@ import polars as pl
 
 from polars_rank.comparison.compared_systems import compare
 from polars_rank.comparison.contributions import contribution, is_sum_over_items
-from polars_rank.comparison.pairs import Missing, as_list
+from polars_rank.comparison.pairs import Missing
 from polars_rank.core.errors import DataError, nearest, require_columns
-from polars_rank.core.frames import Frame, as_lazy, columns_apart, named_apart, unify_ids
+from polars_rank.core.frames import Frame, as_lazy, as_list, columns_apart, named_apart, unify_ids
 from polars_rank.evaluation.per_query import evaluate, summarize
 from polars_rank.measures.catalogue import parse
 from polars_rank.measures.rows import number
