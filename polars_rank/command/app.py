@@ -343,8 +343,8 @@ def compare_runs(
         File to write the table, instead of printing; .csv, .json, .md, .tex and .html tell the format.
     """
     from polars_rank.command.compared_files import judged_files, read_descriptions  # noqa: PLC0415 - for this one alone
+    from polars_rank.reporting.leaderboards import leaderboard, standings  # noqa: PLC0415
     from polars_rank.reporting.page import page  # noqa: PLC0415
-    from polars_rank.reporting.standings import leaderboard, standings  # noqa: PLC0415
 
     keep_inputs([output, html], [qrels, *runs, query_texts, item_texts])
     shown = output_format(format, output, get_args(CompareFormat))

@@ -8,6 +8,7 @@ import polars as pl
 
 from polars_rank.core.errors import DataError, nearest, require_columns
 from polars_rank.core.frames import (
+    OURS,
     as_list,
     column,
     columns_apart,
@@ -112,6 +113,39 @@ def _is_measure(name: str) -> bool:
         # An ambiguous name is a measure's all the same, and its values are there already.
         return "ambiguous" in str(error)
     return True
+
+
+def higher_is_better(measure: str) -> bool:
+    """Direction of a measure, by its name; an unknown name counts as higher-is-better."""
+    try:
+        return parse(measure).measure.higher_is_better
+    except ValueError:
+        return True
+
+
+def completed(
+    per_query: pl.DataFrame,
+    measures: Sequence[str],
+    by: Sequence[str] = (),
+    *,
+    zero: bool,
+    system: str = "system",
+    query: str = "query",
+) -> pl.DataFrame:
+    """Add a row for every query that a system has no row for: null, or `zero` if another has a value."""
+    place, row = [*by, query], f"{OURS}row"
+    grid = per_query.select(place).unique().join(per_query.select(system).unique(), how="cross")
+    given = per_query.with_columns(pl.lit(True).alias(row))
+    full = grid.join(given, on=[*place, system], how="left", nulls_equal=True)
+    if zero:
+        full = full.with_columns(
+            pl.when(pl.col(row).is_null() & column(name).is_not_null().any().over(place))
+            .then(0)
+            .otherwise(column(name))
+            .alias(name)
+            for name in measures
+        )
+    return full.drop(row)
 
 
 def prepare(
