@@ -52,7 +52,8 @@ def precision_recall(
     Returns
     -------
     DataFrame or LazyFrame
-        As `judged`; one row per system and recall level: keys, `recall`, `precision` (Float64, in [0, 1]), sorted.
+        As `judged`; one row per system and recall level: keys, `recall`, `precision` (Float64, in [0, 1]),
+        sorted.
 
     Raises
     ------
