@@ -10,7 +10,8 @@ from polars_rank.core.errors import DataError, DataWarning, NoMatchWarning
 from polars_rank.evaluation.per_query import evaluate, summarize
 from polars_rank.example_data import example
 from polars_rank.files.from_python import from_dict, from_lists
-from polars_rank.files.reading import read_qrels, read_run, write_run
+from polars_rank.files.reading import read_qrels, read_run
+from polars_rank.files.writing import write_run
 from polars_rank.fusion.fused_run import fuse, rrf
 from polars_rank.fusion.normalization import normalize_scores
 from polars_rank.fusion.training import fit_fusion
@@ -28,7 +29,7 @@ from polars_rank.measures.binary import (
     success,
 )
 from polars_rank.measures.cascade import err, rbp, rbp_residual, reciprocal_rank
-from polars_rank.measures.catalogue import MEASURES, to_sql
+from polars_rank.measures.catalogue import MEASURES
 from polars_rank.measures.diversity import (
     alpha_dcg,
     alpha_ndcg,
@@ -43,6 +44,7 @@ from polars_rank.measures.diversity import (
 from polars_rank.measures.gain import dcg, ideal_dcg, ndcg
 from polars_rank.measures.interpolated import eleven_point_precision, interpolated_precision
 from polars_rank.measures.link import hits_at_k, mean_rank, mean_reciprocal_rank
+from polars_rank.measures.names import to_sql
 from polars_rank.measures.pool import (
     bpref,
     inferred_ap,

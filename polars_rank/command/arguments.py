@@ -1,12 +1,12 @@
 """What the commands of the shell take, and how it is spelled there."""
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from polars_rank.core.errors import Setting
 from polars_rank.core.ordering import OrderBy, ScoreType, Ties
 from polars_rank.files.reading import Columns
 from polars_rank.judging.judged_table import Duplicates, Queries
@@ -137,49 +137,19 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-# A measure is quoted as it was given; whatever else looks like an argument is one.
-_ARGUMENT = re.compile(
-    r"""measure '[^']*'|(?<![\w/'"])([a-z_]+)=(\[[^\]]*\]|\{[^}]*\}|'[^']*'|"[^"]*"|[\w.]*\w|\.{3})?"""
-)
-_WORDS = {
-    "comments=True (--comments)": "--comments",
-    ": read it by read_run": ": QRELS come first, then RUNs",
-    ": read it by read_qrels": ": QRELS come first, then RUNs",
-    " of per_query": " of the runs",
-    # A command reads what a file looks like; its --format is that of what it writes.
-    '; if that is meant, say what it is, as by format="trec"': "",
-    ' (else, format="trec")': "",
-    '; say format="trec" or "csv"': "; separate its fields in one way alone",
-}
-_FLAGS = {field.name for group in (Reading, Judging) for field in fields(group)} | {
-    *(
-        "baseline",
-        "by",
-        "convention",
-        "format",
-        "max_relevance",
-        "method",
-        "min_relevance",
-        "normalize",
-        "weights",
-    )
-}
-
-
-def in_shell(message: str) -> str:
-    """Spell arguments as the shell does: ``rank_base=0`` becomes ``--rank-base 0``."""
-
-    def flag(match: re.Match[str]) -> str:
-        name, value = match[1], match[2] or ""
-        if (name, value) == ("descending", "False"):
-            return "--distances"
-        if name not in _FLAGS:
-            return match[0]
-        if value == "None":
-            return f"no --{name.replace('_', '-')}"
-        bare = re.sub(r"[\[\]{}'\" ]", "", value).replace(":", "=")
-        return f"--{name.replace('_', '-')}" + (f" {bare}" if bare not in ("", "True") else "")
-
-    for python, shell in _WORDS.items():
-        message = message.replace(python, shell)
-    return _ARGUMENT.sub(flag, message)
+def in_shell(setting: Setting) -> str:
+    """Spell an argument as an option: ``rank_base=0`` becomes ``--rank-base 0``."""
+    name, value = setting
+    if (name, value) == ("descending", False):
+        return "--distances"
+    option = f"--{name.replace('_', '-')}"
+    if value is None:
+        return f"no {option}"
+    if value is ... or value is True:
+        return option
+    if name in ("keys", "by"):
+        # Runs in files have the key "system" in any case.
+        return " ".join(f"{option} {key}" for key in value if key != "system")
+    if isinstance(value, Mapping):
+        value = [f"{ours}={theirs}" for ours, theirs in value.items()]
+    return f"{option} {','.join(map(str, value)) if isinstance(value, list) else value}"

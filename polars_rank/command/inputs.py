@@ -1,15 +1,27 @@
 """What the commands of the shell work on: measures by name, judgements and runs from files."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 import polars_rank as rank
 from polars_rank.command.arguments import Reading, columns_of
-from polars_rank.core.errors import DataError
-from polars_rank.core.frames import unify_ids
+from polars_rank.command.warnings import graded, number_notes, query_notes, run_facts, strangers
+from polars_rank.core.errors import ArgumentError, DataError, Setting
+from polars_rank.core.frames import Frame, unify_ids
+from polars_rank.evaluation import batches
+from polars_rank.files.column_names import OtherKindError
 from polars_rank.files.run_files import RunFile, read_runs
-from polars_rank.measures.catalogue import expand, parse
+from polars_rank.judging.judged_table import judge
+from polars_rank.measures.names import expand, parse
+
+_IDS = {
+    "query": ("query", "query_id", "qid", "_id", "id"),
+    "item": ("item", "item_id", "doc_id", "docno", "_id", "id"),
+}
 
 
 def measures_named(given: Sequence[str], convention: str | None) -> list[str]:
@@ -32,11 +44,11 @@ def read_tables(
         raise ValueError("name the qrels and at least one run" + ("" if qrels else ", or use --example"))
     if qrels in runs:
         raise ValueError(f"{qrels} is given as qrels and as a run")
-    try:
+    swapped = "are qrels and run swapped? QRELS come first, then RUNs"
+    with reading_errors(swapped, columns="qrels_columns"):
         grades = rank.read_qrels(qrels, columns=columns_of(reading.qrels_columns), comments=reading.comments)
-    except ValueError as error:
-        raise type(error)(str(error).replace("columns=", "qrels_columns=")) from error
-    files = read_runs(runs, columns=columns_of(reading.columns), comments=reading.comments)
+    with reading_errors(swapped):
+        files = read_runs(runs, columns=columns_of(reading.columns), comments=reading.comments)
     if same_ids:
         tables = unify_ids({qrels: grades, **{file.path: file.rows for file in files}}, ["query", "item"])
         grades, files = tables[qrels], [file._replace(rows=tables[file.path]) for file in files]
@@ -46,10 +58,131 @@ def read_tables(
     return judgements, files
 
 
+@contextmanager
+def reading_errors(swapped: str, **options: str) -> Iterator[None]:
+    """Name the options of the command where `read_run` and `read_qrels` name their arguments.
+
+    Its --format is that of the output, so that a remedy with `format` is left out.
+    """
+    try:
+        yield
+    except OtherKindError as error:
+        raise DataError(error.problem, remedy=swapped) from error
+    except (DataError, ArgumentError) as error:
+        raise error.renamed(lambda name: {"format": None, **options}.get(name, name)) from error
+
+
+@contextmanager
+def without_keys() -> Iterator[None]:
+    """Leave out advice to use --keys, for a command without that option."""
+    try:
+        yield
+    except (DataError, ArgumentError) as error:
+        raise error.renamed(lambda name: None if name == "keys" else name) from error
+
+
 def example_tables(qrels: str | None) -> tuple[pl.DataFrame, list[RunFile]]:
     """Give the bundled collection as if it had been read; what describes its queries is in the run."""
     if qrels is not None:
         raise ValueError("--example takes the bundled collection; leave the files out")
     run, grades, queries, _ = rank.example()
     rows = run.join(queries, on="query", how="left")
-    return grades, [RunFile("the bundled run", rows.lazy(), run["system"].unique().to_list())]
+    return grades, [RunFile("the bundled run", rows.lazy(), run["system"].unique().to_list(), scanned=False)]
+
+
+def loaded(file: RunFile) -> Frame:
+    """Load a run; a large Parquet file stays lazy and is scored in parts."""
+    if file.scanned and file.rows.select(pl.len()).collect().item() > batches.ROWS_AT_ONCE:
+        return file.rows
+    return file.rows.collect()
+
+
+def judged_files(
+    files: Sequence[RunFile],
+    grades: pl.DataFrame,
+    by: Sequence[str],
+    described: pl.DataFrame | None,
+    options: Mapping[str, Any],
+    *,
+    allow_no_match: bool = False,
+) -> tuple[pl.DataFrame, list[str]]:
+    """Judge each run, and give all as one table with what a reader should know of them.
+
+    Attributes come from the table that describes the queries, those that it lacks from the runs.
+    """
+    for name in {"query", "system", "item", "rank", "score", "relevance"}.intersection(by):
+        raise ArgumentError((Setting("by", [name]), " describes no query, and can't slice a comparison"))
+    about = None
+    if described is not None:
+        about = described.select("query", *(name for name in by if name in described.columns))
+    of_run = [name for name in by if about is None or name not in about.columns]
+    facts, said, parts = [], [], []
+    for file in files:
+        run: Any = loaded(file)
+        columns = run.collect_schema().names()
+        for name in of_run:
+            if name not in columns:
+                raise DataError(
+                    f"{file.path} has no column {name!r} to slice by, nor has a file of --query-texts; "
+                    f"its columns are {columns}"
+                )
+        facts.append(run_facts(run, grades, options))
+        said += strangers(facts[-1], run, grades, allow_no_match=allow_no_match)
+        judged = judge(run, grades, **{**options, "attributes": of_run}).lazy()
+        if about is not None:
+            # The same column of a run is null where an item was missed.
+            judged = judged.drop(about.columns[1:], strict=False).join(about.lazy(), on="query", how="left")
+        parts.append(judged.select("query", "system", "item", "rank", "relevance", *by).collect())
+    known, asked = pl.concat(facts).sort("system"), graded(grades).collect()["query"].n_unique()
+    said += query_notes(known, asked, options.get("queries", "qrels")) + number_notes(known)
+    table = pl.concat(parts, how="vertical_relaxed")
+    systems = table["system"].unique().to_list()
+    if len(systems) < 2:
+        raise DataError(f"the runs hold one system, {', '.join(systems)}; a comparison takes two")
+    return table, said
+
+
+def read_descriptions(path: str, key: str, grades: pl.DataFrame) -> pl.DataFrame:
+    """Read what describes queries or items: the id under its name, a text if there is one, all other columns.
+
+    The format is told by the name: .parquet, .jsonl or .ndjson, .tsv, else CSV with a header. A title stands
+    before its text.
+    """
+    table = _described(path)
+    found = [name for name in _IDS[key] if name in table.columns]
+    if not found:
+        names = ", ".join(_IDS[key])
+        raise DataError(f"{path} has no column for the {key} ({names}); its columns are {table.columns}")
+    table = table.rename({found[0]: key})
+    try:
+        table = table.with_columns(pl.col(key).cast(grades.schema[key]))
+    except pl.exceptions.PolarsError as error:
+        raise DataError(
+            f"{path}: {key} ids must be {grades.schema[key]}, as in the qrels: {error}"
+        ) from error
+    repeated = table.filter(pl.col(key).is_duplicated())
+    if len(repeated):
+        raise DataError(f"{path} has two rows of {key} {repeated[key][0]!r}; it takes one")
+    if "title" in table.columns:
+        words = [pl.col(name).cast(pl.String) for name in ("title", "text") if name in table.columns]
+        table = table.with_columns(
+            text=pl.concat_str(words, separator=" ", ignore_nulls=True).str.strip_chars()
+        )
+    return table
+
+
+def _described(path: str) -> pl.DataFrame:
+    # Opened first, since the error of a file that is not there then names it.
+    with open(path, "rb") as file:
+        content = file.read()
+    suffix = Path(path).suffix.lower()
+    try:
+        if suffix == ".parquet":
+            return pl.read_parquet(content)
+        if suffix in (".jsonl", ".ndjson"):
+            return pl.read_ndjson(content, infer_schema_length=None)
+        return pl.read_csv(content, separator="\t" if suffix == ".tsv" else ",", infer_schema=False)
+    except pl.exceptions.PolarsError as error:
+        words = {".parquet": "Parquet", ".jsonl": "JSON lines", ".ndjson": "JSON lines", ".tsv": "tsv"}
+        told = str(error).splitlines()[0]
+        raise DataError(f"{path} can't be read as {words.get(suffix, 'CSV')}: {told}") from error

@@ -1,7 +1,9 @@
 """Where results and notes of the command go: standard output or a file, standard error."""
 
 import io
+import json
 import os
+import re
 import stat
 import sys
 import warnings
@@ -9,16 +11,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from glob import glob
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import polars as pl
 
 from polars_rank.command.arguments import in_shell
-from polars_rank.command.printing import TextFormat, as_text
-from polars_rank.core.errors import DataWarning, shortened
+from polars_rank.core.errors import DataWarning, Explained, require_choice, shortened
 from polars_rank.evaluation import batches as scanning
 from polars_rank.files.output_files import replace_file
 
+TextFormat = Literal["table", "csv", "json", "markdown"]
 _SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex", ".html": "html"}
 F = TypeVar("F", bound=str)
 
@@ -87,6 +89,55 @@ def write(text: str, output: str | None) -> None:
         file.write(text.encode())
 
 
+def as_text(table: pl.DataFrame, format: TextFormat) -> str:  # noqa: A002 - the command's own word
+    """Write a table as text that ends with a line end.
+
+    ``table`` and ``markdown`` are for the eye: floats have 4 decimals, null is a hyphen. ``csv`` and
+    ``json`` (an array, one object a line) hold every digit; JSON has no NaN and no infinity, so that these
+    are null there.
+    """
+    require_choice("format", format, get_args(TextFormat))
+    table = table.with_columns(pl.col(pl.Binary).bin.encode("hex"))
+    if format == "json":
+        lines = [json.dumps(row, ensure_ascii=False, default=str) for row in _finite(table).to_dicts()]
+        return "[\n" + ",\n".join(f"  {line}" for line in lines) + "\n]\n" if lines else "[]\n"
+    table = table.with_columns(pl.col(pl.List(pl.String)).list.join("; "))
+    if format == "csv":
+        return table.write_csv()
+    rows = [table.columns, *([_cell(value) for value in row] for row in table.iter_rows())]
+    numeric = [dtype.is_numeric() for dtype in table.dtypes]
+    return _markdown(rows, numeric) if format == "markdown" else _aligned(rows, numeric)
+
+
+def _finite(table: pl.DataFrame) -> pl.DataFrame:
+    floats = pl.col(pl.Float64, pl.Float32)
+    return table.with_columns(pl.when(floats.is_finite()).then(floats))
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4f}" if isinstance(value, float) else shortened(re.sub(r"\s", " ", str(value)))
+
+
+def _aligned(rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        ).rstrip()
+        for row in rows
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _markdown(rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
+    header, *body = ([cell.replace("|", "\\|") for cell in row] for row in rows)
+    rule = ["---:" if right else "---" for right in numeric]
+    return "".join(f"| {' | '.join(row)} |\n" for row in [header, rule, *body])
+
+
 def open_streams() -> None:
     """Make standard output and error UTF-8, and give those that the shell has closed (``>&-``) a place.
 
@@ -141,7 +192,9 @@ def warnings_as_notes() -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
         yield
-    say([in_shell(text) for text in dict.fromkeys(str(each.message) for each in caught)])
+    notes = [each.message for each in caught]
+    said = [note.spelled(in_shell) if isinstance(note, Explained) else str(note) for note in notes]
+    say(list(dict.fromkeys(said)))
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_rank.core.errors import DataError
+from polars_rank.core.errors import DataError, Setting
 from polars_rank.core.frames import Frame, as_lazy
 from polars_rank.core.ordering import distinct_places
 from polars_rank.judging.judged_table import Queries
@@ -67,7 +67,7 @@ def strangers(facts: pl.DataFrame, run: Frame, qrels: Frame, *, allow_no_match: 
         f"{systems[0]} has {ours}; the qrels {theirs}"
     )
     if facts["found"].sum() == 0 and not allow_no_match:
-        raise DataError(f"{message}; if that is right, allow_no_match=True")
+        raise DataError(message, remedy=("if that is right, use ", Setting("allow_no_match", True)))
     return [message]
 
 

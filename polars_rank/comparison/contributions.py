@@ -20,7 +20,8 @@ from polars_rank.core.frames import (
     refuse_names,
     unify_ids,
 )
-from polars_rank.measures.catalogue import MEASURES, Call, parse
+from polars_rank.measures.catalogue import MEASURES
+from polars_rank.measures.names import Call, parse
 from polars_rank.measures.rows import number, ratio
 
 

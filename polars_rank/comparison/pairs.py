@@ -6,7 +6,14 @@ from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
-from polars_rank.core.errors import DataError, nearest, require_columns
+from polars_rank.core.errors import (
+    AmbiguousMeasureError,
+    ArgumentError,
+    DataError,
+    Setting,
+    nearest,
+    require_columns,
+)
 from polars_rank.core.frames import (
     OURS,
     as_list,
@@ -18,7 +25,7 @@ from polars_rank.core.frames import (
     require_different,
     unify_ids,
 )
-from polars_rank.measures.catalogue import parse
+from polars_rank.measures.names import parse
 
 Missing = Literal["error", "zero", "drop"]
 Test = Literal["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey"]
@@ -109,9 +116,11 @@ def measure_columns(
 def _is_measure(name: str) -> bool:
     try:
         parse(name)
-    except ValueError as error:
-        # An ambiguous name is a measure's all the same, and its values are there already.
-        return "ambiguous" in str(error)
+    except AmbiguousMeasureError:
+        # Whichever measure is meant, its values are already in the column.
+        return True
+    except ValueError:
+        return False
     return True
 
 
@@ -169,9 +178,8 @@ def prepare(
     reserved = {query, system, "measure", "system", "baseline"}
     for name in groups:
         if name in reserved:
-            raise ValueError(
-                f"by={name!r} can't slice a comparison: the column has another role; leave it out"
-            )
+            taken = " can't slice a comparison: the column has another role; leave it out"
+            raise ArgumentError((Setting("by", name), taken))
     names = measure_columns(schema, measures, [query, system, *groups])
     apart = named_apart([query, system, *groups])
     by_apart = [apart[name] for name in groups]
@@ -210,8 +218,8 @@ def _require_unique(per_query: pl.DataFrame, setup: ComparisonSetup) -> None:
     if len(repeated):
         row = repeated.row(0, named=True)
         raise DataError(
-            f"per_query has {row['len']} rows for query {row[query]!r} of system {row[system]!r}; "
-            "name the other keys in by="
+            f"per_query has {row['len']} rows for query {row[query]!r} of system {row[system]!r}",
+            remedy=("name the other keys in ", Setting("by")),
         )
 
 
@@ -257,7 +265,8 @@ def _pairs(systems: pl.Series, baseline: object) -> pl.DataFrame:
         pairs = [(name, baseline) for name in names if name != baseline]
     else:
         hint = nearest(str(baseline), map(str, names))
-        raise ValueError(f"baseline={baseline!r} is not a system of per_query{hint}; its systems are {names}")
+        unknown = f" is none of the systems {names}{hint}"
+        raise ArgumentError((Setting("baseline", baseline), unknown))
     return pl.DataFrame(pairs, schema={"system": systems.dtype, "baseline": systems.dtype}, orient="row")
 
 

@@ -9,10 +9,18 @@ from numbers import Real
 import polars as pl
 import polars.selectors as cs
 
-from polars_rank.core.errors import DataError, NoMatchWarning, require_columns
+from polars_rank.core.errors import (
+    Clause,
+    DataError,
+    Message,
+    NoMatchWarning,
+    Setting,
+    parts_of,
+    require_columns,
+)
 from polars_rank.core.frames import OURS, column
 
-WayOut = Callable[[], str]
+WayOut = Callable[[], Message]
 
 
 def refuse_swapped(
@@ -115,16 +123,20 @@ def refuse_repeats(
     if table == "qrels" and rows is not None:
         same = rows.filter(*(pl.col(name) == value for name, value in first.items()))
         grades = f" with grades {same[:, -1].to_list()}"
+    remedy: Message
     if way_out is not None:
         remedy = way_out()
+    elif table == "qrels":
+        remedy = (Setting("duplicates", "max"), " keeps the highest grade")
     else:
-        remedy = "duplicates='max' keeps the highest grade" if table == "qrels" else "it takes one row each"
+        remedy = "it takes one row each"
     where = ", ".join(f"{name} {value!r}" for name, value in first.items())
-    raise DataError(f"{table} has a row twice{grades}: {where} ({repeated.height} such rows); {remedy}")
+    problem = f"{table} has a row twice{grades}: {where} ({repeated.height} such rows)"
+    raise DataError(problem, remedy=remedy)
 
 
 def apart_by_keys(
-    rows: pl.LazyFrame, ranking: Sequence[str], item: str, numbers: Sequence[str], otherwise: str
+    rows: pl.LazyFrame, ranking: Sequence[str], item: str, numbers: Sequence[str], otherwise: Message
 ) -> WayOut:
     """Advise, when asked, the keys that make repeated rows distinct.
 
@@ -137,7 +149,7 @@ def apart_by_keys(
     """
     place = [*ranking, item]
 
-    def advise() -> str:
+    def advise() -> Message:
         repeated = rows.filter(pl.struct(cs.by_name(place)).is_duplicated()).collect()
         others = [
             name
@@ -151,8 +163,11 @@ def apart_by_keys(
                 if not repeated.select(*place, *more).is_duplicated().any()
             ]
             if apart:
-                choices = " or ".join(f"keys={keys!r}" for keys in apart[:3])
-                return f"use {choices} if that tells rankings apart; otherwise {otherwise}"
+                choices: list[str | Setting] = [
+                    part for keys in apart[:3] for part in (" or ", Setting("keys", keys))
+                ][1:]
+                remedy = Clause(["use ", *choices, " if that tells rankings apart; otherwise "])
+                return (remedy, *parts_of(otherwise))
         return otherwise
 
     return advise
@@ -223,16 +238,16 @@ DIFFERENT = f"{OURS}different "  # before a column's name: how many values of it
 
 
 def refusing_variation(
-    names: Sequence[str], ranking: Sequence[str], told: str
+    names: Sequence[str], ranking: Sequence[str], problem: str, remedy: Callable[[str], Message]
 ) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    """Refuse columns that vary within a ranking; `told` says so of a {name} and of {where} it varies."""
+    """Refuse columns that vary within a ranking; `problem` has a place for the {name} and for {where}."""
 
     def check(values: pl.DataFrame) -> pl.DataFrame:
         for name in names:
             varying = values.filter(pl.col(f"{DIFFERENT}{name}") > 1)
             if not varying.is_empty():
                 where = ", ".join(f"{key} {varying[key][0]!r}" for key in ranking)
-                raise DataError(told.format(name=repr(name), where=where))
+                raise DataError(problem.format(name=repr(name), where=where), remedy=remedy(name))
         return values
 
     return check

@@ -6,11 +6,18 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack, get_args
 import polars as pl
 
 from polars_rank.core.checks import DIFFERENT, refusing_variation
-from polars_rank.core.errors import DataError, refuse_patterns, require_choice, require_columns
+from polars_rank.core.errors import (
+    DataError,
+    Message,
+    Setting,
+    refuse_patterns,
+    require_choice,
+    require_columns,
+)
 from polars_rank.core.frames import OURS, Frame, as_lazy, like, refuse_names, unify_ids, with_system
 from polars_rank.core.ordering import OrderBy, ScoreType, Ties
 from polars_rank.evaluation.batches import score_in_parts
-from polars_rank.evaluation.shared_plan import JUDGED, RETURNED, counts, flat_plan, is_flat
+from polars_rank.evaluation.shared_plan import SharedPlan, is_flat
 from polars_rank.evaluation.summary import SummaryInterval, summary_statistics
 from polars_rank.judging.judged_table import (
     Duplicates,
@@ -22,8 +29,9 @@ from polars_rank.judging.judged_table import (
     judged_table,
 )
 from polars_rank.judging.user_tables import readable, refuse_run, without_repeats
-from polars_rank.measures.catalogue import Aggregate, Call, expand, parse, programs
+from polars_rank.measures.catalogue import Aggregate, programs
 from polars_rank.measures.conventions import convention_of
+from polars_rank.measures.names import Call, expand, parse
 from polars_rank.measures.rows import judged, number, returned
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
@@ -32,14 +40,8 @@ Calls = Mapping[str, Call | pl.Expr]
 _JUDGED_ONLY = f"{OURS}rank among judged"
 _GRADES = f"{OURS}number of grades"
 _VARIES = (
-    "by names {name}, which varies within a ranking ({where}): a missed item would fall out of its slice. "
-    "If it tells rankings apart, keys=[{name}]; if it describes the query, attributes=[{name}] of judge "
-    "fills it on every row"
+    "by names {name}, which varies within a ranking ({where}): a missed item would fall out of its slice"
 )
-_OF_JUDGED_ROWS = {
-    *("bpref", "rbp", "rbp_residual", "err", "nerr", "sdcg", "bpm", "insq", "inst"),
-    *("interpolated_precision", "eleven_point_precision", "inferred_ap", "num_nonrelevant_returned"),
-}
 
 
 class JudgingOptions(TypedDict, total=False):
@@ -213,7 +215,7 @@ def _score_run(
         complete = options.queries in ("qrels", "both")
         if complete and not by and all(map(_needs_judged_rows_alone, calls.values())):
             parts = judged_rows_alone(run, qrels, options, part=part, systems=systems)
-            return _from_judged_rows(parts, calls, columns)
+            return _per_query(parts.matched, calls, parts.ranking, by, columns, parts=parts)
         judged = judged_table(run, qrels, options, part=part, systems=systems)
         return _per_query(judged, calls, _ranking(judged, options.query, options.keys), by, columns)
 
@@ -240,29 +242,10 @@ def _ranking(rows: pl.LazyFrame, query: str, keys: Sequence[str] | None) -> list
 
 
 def _needs_judged_rows_alone(call: Call | pl.Expr) -> bool:
-    """Tell the measures to which an unjudged item means nothing: its place is in the ranks of the others."""
+    """Whether the judged rows and the number of returned rows are enough for the value."""
     if not isinstance(call, Call) or call.judged_only:
         return False
-    return is_flat(call) or call.measure.name in _OF_JUDGED_ROWS
-
-
-def _from_judged_rows(parts: Pieces, calls: Calls, columns: Mapping[str, str]) -> pl.LazyFrame:
-    """Score rankings that have a judged row each, from the judged rows and the number of those returned."""
-    refuse_names("measures", list(calls), parts.ranking)
-    flat, others = _plans(calls, columns)
-    rankings, wanted = parts.rankings, counts(flat, columns["rank"], columns["relevance"])
-    for source, prefix in ((parts.ranked, RETURNED), (parts.matched, JUDGED)):
-        chosen = {name: value for name, value in wanted.items() if name.startswith(prefix)}
-        if chosen:
-            counted = source.group_by(parts.ranking).agg(**chosen)
-            rankings = rankings.join(counted, on=parts.ranking, how="left")
-            rankings = rankings.with_columns(pl.col(name).fill_null(0.0) for name in chosen)
-    if others:
-        rankings = rankings.join(
-            parts.matched.group_by(parts.ranking).agg(others), on=parts.ranking, how="left"
-        )
-    result = flat_plan(parts.matched, rankings, flat, parts.ranking, columns)
-    return result.select(*parts.ranking, *calls).sort(parts.ranking)
+    return is_flat(call) or call.measure.ignores_unjudged
 
 
 def _read(
@@ -303,20 +286,28 @@ def _per_query(
     by: Sequence[str],
     columns: Mapping[str, str],
     *,
+    parts: Pieces | None = None,
     check: pl.LazyFrame | None = None,
 ) -> pl.LazyFrame:
-    """Score a judged table; `check` is a plan without rows that refuses the table when it runs."""
+    """Score a judged table, or the judged rows of `parts`, whose rankings have a judged row each.
+
+    `check` is a plan without rows that refuses the table when it runs.
+    """
     carried = [name for name in by if name not in ranking]
     refuse_names("measures", list(calls), [*ranking, *carried])
     own = {name for call in calls.values() if isinstance(call, Call) for name in call.measure.columns}
-    wanted = [*ranking, *carried, *sorted(columns.get(name, name) for name in own)]
     schema = rows.collect_schema()
-    require_columns(schema, wanted, "table")
+    require_columns(schema, [*ranking, *carried, *sorted(columns.get(name, name) for name in own)], "table")
     if any(isinstance(call, Call) and call.judged_only for call in calls.values()):
         kept = returned(number(columns["rank"])) & judged(number(columns["relevance"]))
         again = pl.when(kept).then(number(columns["rank"])).rank("min").over(ranking)
         rows = rows.with_columns(again.alias(_JUDGED_ONLY))
-    flat, others = _plans(calls, columns)
+    flat = {name: call for name, call in calls.items() if isinstance(call, Call) and is_flat(call)}
+    others = [_expression(call, columns).alias(name) for name, call in calls.items() if name not in flat]
+    plan = SharedPlan(flat, columns, schema)
+    if parts is not None:
+        rankings = _rankings_of_parts(parts, plan, others)
+        return plan.add_to(rankings, rows, ranking).select(*ranking, *calls).sort(ranking)
     grade = pl.col(columns["relevance"])
     grade = grade.fill_nan(None) if schema[columns["relevance"]].is_float() else grade
     rankings = rows.group_by(ranking).agg(
@@ -324,18 +315,40 @@ def _per_query(
         *(pl.col(name).n_unique().name.prefix(DIFFERENT) for name in carried),
         *others,
         grade.count().alias(_GRADES),
-        **counts(flat, columns["rank"], columns["relevance"]),
+        **plan.returned_counts,
+        **plan.judged_counts,
     )
     if check is not None:
         rankings = pl.concat([rankings, check], how="diagonal")
     if carried:
         rankings = rankings.map_batches(
-            refusing_variation(carried, ranking, _VARIES), validate_output_schema=False
+            refusing_variation(carried, ranking, _VARIES, _remedy_of_variation), validate_output_schema=False
         )
-    result = flat_plan(rows, rankings, flat, ranking, columns)
     needy = [name for name, call in calls.items() if _needs_judgements(call)]
-    result = result.with_columns(pl.when(pl.col(_GRADES) > 0).then(name).alias(name) for name in needy)
+    result = plan.add_to(rankings, rows, ranking).with_columns(
+        pl.when(pl.col(_GRADES) > 0).then(name).alias(name) for name in needy
+    )
     return result.select(*ranking, *carried, *calls).sort(ranking)
+
+
+def _rankings_of_parts(parts: Pieces, plan: SharedPlan, others: Sequence[pl.Expr]) -> pl.LazyFrame:
+    """Join to each ranking its counts and the measures that are aggregations of their own."""
+    rankings = parts.rankings
+    for rows, wanted in ((parts.ranked, plan.returned_counts), (parts.matched, plan.judged_counts)):
+        if wanted:
+            counted = rows.group_by(parts.ranking).agg(**wanted)
+            rankings = rankings.join(counted, on=parts.ranking, how="left")
+            rankings = rankings.with_columns(pl.col(name).fill_null(0.0) for name in wanted)
+    if others:
+        values = parts.matched.group_by(parts.ranking).agg(others)
+        rankings = rankings.join(values, on=parts.ranking, how="left")
+    return rankings
+
+
+def _remedy_of_variation(name: str) -> Message:
+    as_key, as_attribute = Setting("keys", [name]), Setting("attributes", [name])
+    fill = " of judge fills it on every row"
+    return ("if it tells rankings apart, ", as_key, "; if it describes the query, ", as_attribute, fill)
 
 
 def _columns_read(calls: Calls) -> set[str]:
@@ -345,12 +358,6 @@ def _columns_read(calls: Calls) -> set[str]:
         for call in calls.values()
         for name in (call.measure.columns if isinstance(call, Call) else call.meta.root_names())
     }
-
-
-def _plans(calls: Calls, columns: Mapping[str, str]) -> tuple[dict[str, Call], list[pl.Expr]]:
-    """Part the measures of the flat plan from those that are aggregations of their own."""
-    flat = {name: call for name, call in calls.items() if isinstance(call, Call) and is_flat(call)}
-    return flat, [_expression(call, columns).alias(name) for name, call in calls.items() if name not in flat]
 
 
 def _needs_judgements(call: Call | pl.Expr) -> bool:

@@ -6,9 +6,14 @@ from typing import Literal
 import polars as pl
 import polars.selectors as cs
 
-from polars_rank.core.errors import DataError, require_columns
+from polars_rank.core.errors import DataError, Setting, require_columns
 
 Kind = Literal["run", "qrels"]
+
+
+class OtherKindError(DataError):
+    """A file that looks like qrels was read as a run, or a run as qrels."""
+
 
 # What a column may be called in a file with a header, in lower case.
 NAMES = {
@@ -38,31 +43,38 @@ def roles(names: Sequence[str], file: str, kind: Kind, columns: Mapping[str, str
         found = candidates(role, names, columns)
         # An id column must be certain: beside "qid", "query" often is the query's text.
         if len(found) > 1 and (role not in found or role in ("query", "item")):
-            asked = f'columns={{"{role}": "{found[0]}"}}, and give the other another name there'
-            raise DataError(f"{file}: each of {found} could be the {role}; say which by {asked}")
+            asked = (
+                "say which by ",
+                Setting("columns", {role: found[0]}),
+                ", with another name for the other",
+            )
+            raise DataError(f"{file}: each of {found} could be the {role}", remedy=asked)
         if found:
             renames[role if role in found else found[0]] = role
     have = set(renames.values())
     graded = candidates("score", names, columns)
     if kind == "qrels" and "relevance" not in have and graded:
         if candidates("rank", names, columns) or candidates("system", names, columns):
-            columns_are = f"its columns are {list(names)}, without a relevance"
-            raise DataError(
-                f"{file} looks like a run: {columns_are}; use read_run, or name the grade by columns="
+            raise OtherKindError(
+                f"{file} looks like a run: its columns are {list(names)}, without a relevance",
+                remedy=("read it by read_run, or name the grade by ", Setting("columns")),
             )
         renames[graded[0]] = "relevance"
     if not {"query", "item"} <= have:
         lacking = " and ".join(role for role in ("query", "item") if role not in have)
-        way_out = 'name it by columns={"query": ..., "item": ...}'
-        raise DataError(f"{file} has no column for {lacking}; its columns are {list(names)}: {way_out}")
+        raise DataError(
+            f"{file} has no column for {lacking}; its columns are {list(names)}",
+            remedy=("name it by ", Setting("columns", {"query": "...", "item": "..."})),
+        )
     if kind == "run" and not {"score", "rank"} & have:
         raise DataError(f"{file} has neither score nor rank; its columns are {list(names)}: is it qrels?")
     clashes = [
         ours for theirs, ours in renames.items() if ours in names and ours != theirs and ours not in renames
     ]
     if clashes:
-        way_out = f'give that one another name, as columns={{..., "old_{clashes[0]}": "{clashes[0]}"}}'
-        raise DataError(f"{file} has another column {clashes[0]!r}; {way_out}")
+        renamed = Setting("columns", {"...": "...", f"old_{clashes[0]}": clashes[0]})
+        remedy = ("give that one another name, as ", renamed)
+        raise DataError(f"{file} has another column {clashes[0]!r}", remedy=remedy)
     return renames
 
 

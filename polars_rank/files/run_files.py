@@ -8,9 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from polars_rank.core.errors import DataError
-from polars_rank.core.frames import Frame
-from polars_rank.evaluation.batches import ROWS_AT_ONCE
-from polars_rank.files.reading import Columns, read_run
+from polars_rank.files.reading import Columns, read_file
 
 _SUFFIX = re.compile(r"(\.(txt|trec|run|res|tsv|csv|jsonl|ndjson|parquet))?(\.gz)?$", re.IGNORECASE)
 
@@ -21,6 +19,7 @@ class RunFile(NamedTuple):
     path: str
     rows: pl.LazyFrame
     systems: list[str]
+    scanned: bool
 
 
 def read_runs(paths: Sequence[str], *, columns: Columns | None, comments: bool) -> list[RunFile]:
@@ -34,9 +33,10 @@ def read_runs(paths: Sequence[str], *, columns: Columns | None, comments: bool) 
         if os.path.realpath(path) in seen:
             raise ValueError(f"the run {path} is given twice")
         seen.add(os.path.realpath(path))
-    rows, tags = [], []
+    rows, tags, scanned = [], [], []
     for path in paths:
-        run = read_run(path, columns=columns, comments=comments)
+        run, from_disk = read_file(path, "run", None, columns, comments)
+        scanned.append(from_disk)
         if "system" not in run.collect_schema():
             run = run.with_columns(system=pl.lit(None, pl.String))
         run = run.with_columns(pl.col("system").cast(pl.String).replace("", None))
@@ -58,8 +58,8 @@ def read_runs(paths: Sequence[str], *, columns: Columns | None, comments: bool) 
         if len(set(flat)) == len(flat):
             break
     return [
-        RunFile(path, run.with_columns(name.alias("system")), each)
-        for path, run, name, each in zip(paths, rows, names, systems, strict=True)
+        RunFile(path, run.with_columns(name.alias("system")), each, from_disk)
+        for path, run, name, each, from_disk in zip(paths, rows, names, systems, scanned, strict=True)
     ]
 
 
@@ -69,10 +69,3 @@ def _name(path: str, tags: Sequence[str | None], level: int) -> pl.Expr:
     if level == 0 and list(tags) != [None]:
         return tag
     return file if len(tags) <= 1 else pl.concat_str(file, pl.lit(":"), tag)
-
-
-def loaded(run: pl.LazyFrame) -> Frame:
-    """Load a run; a large Parquet file stays a plan, to be scored in parts."""
-    rows = run.select(pl.len()).collect().item()
-    scanned = "PARQUET SCAN" in run.explain().upper()
-    return run if scanned and rows > ROWS_AT_ONCE else run.collect()

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import polars as pl
 
-from polars_rank.core.errors import DataError
+from polars_rank.core.errors import DataError, Message, Setting
 
 RUN_FIELDS = ("query", "Q0", "item", "rank", "score", "system")
 QRELS_FIELDS = ("query", "iteration", "item", "relevance")
@@ -32,6 +32,10 @@ class Text:
 
 LineOf = Callable[[Text, int], int]
 """Gives the line number, from 1, of a row, from 0."""
+
+
+HintOf = Callable[[str], tuple[Message, type[DataError]]]
+"""Gives the remedy for a first line with the wrong number of fields, and the error to raise."""
 
 
 _NO_TEXT = {
@@ -83,11 +87,13 @@ def first_line(text: Text) -> str:
     return data[: end if end >= 0 else None].decode("utf-8", "replace")
 
 
-def refuse(text: Text, line: int, problem: str) -> NoReturn:
+def refuse(
+    text: Text, line: int, problem: str, remedy: Message = "", error: type[DataError] = DataError
+) -> NoReturn:
     """Raise with the file, the line's number and its text."""
     shown = text.data.split(b"\n", line)[line - 1].decode("utf-8", "backslashreplace")
     shown = shown if len(shown) <= 100 else shown[:100] + "…"
-    raise DataError(f"{text.name}, line {line}: {problem}; the line is {shown!r}")
+    raise error(f"{text.name}, line {line}: {problem}; the line is {shown!r}", remedy=remedy)
 
 
 def refuse_unreadable(text: Text, error: Exception) -> NoReturn:
@@ -108,7 +114,7 @@ def filled_line(text: Text, row: int) -> int:
     return next(number for i, number in enumerate(lines) if i == row)
 
 
-def fields_table(text: Text, names: Sequence[str], *, hint: Callable[[str], str]) -> pl.DataFrame:
+def fields_table(text: Text, names: Sequence[str], *, hint: HintOf | None = None) -> pl.DataFrame:
     """Split lines at blanks and tabs, and only at those: an id may hold any other space.
 
     Every line has one field a name. In a TREC run the tag is optional, and takes the rest of the line.
@@ -160,17 +166,21 @@ def _first(table: pl.DataFrame, condition: pl.Expr) -> int | None:
     return row
 
 
-def _refuse_fields(text: Text, row: int, names: Sequence[str], hint: Callable[[str], str]) -> NoReturn:
+def _refuse_fields(text: Text, row: int, names: Sequence[str], hint: HintOf | None) -> NoReturn:
     number = filled_line(text, row)
     line = text.data.split(b"\n", number)[number - 1].decode()
     if line.lstrip(" \t").startswith("#"):
-        way_out = (
-            "pass comments=True (--comments) to skip such lines; ids that begin with # can be kept in CSV"
+        skip = (
+            "use ",
+            Setting("comments", True),
+            " to skip such lines; ids that begin with # can be kept in CSV",
         )
-        refuse(text, number, f"begins with #, which may be a comment or an id: {way_out}")
+        refuse(text, number, "begins with #, which may be a comment or an id", skip)
     found = len(re.findall(r"[^ \t]+", line))
     expected = f"expected {len(names)} fields ({' '.join(names)}), found {found}"
-    refuse(text, number, expected + (hint(line) if row == 0 else ""))
+    if row == 0 and hint is not None:
+        refuse(text, number, expected, *hint(line))
+    refuse(text, number, expected)
 
 
 def records(text: Text, separator: str) -> Iterator[tuple[int, list[str]]]:

@@ -18,7 +18,7 @@ from polars_rank.core.checks import (
     refusing_repeats,
     require_number,
 )
-from polars_rank.core.errors import refuse_patterns, require_choice, require_columns
+from polars_rank.core.errors import ArgumentError, Setting, refuse_patterns, require_choice, require_columns
 from polars_rank.core.frames import OURS, Frame, as_lazy, like, refuse_names, require_different, unify_ids
 from polars_rank.core.ordering import (
     OrderBy,
@@ -74,9 +74,11 @@ class Judging:
         for switch in ("descending", "judged_only", "drop_identical"):
             require_choice(switch, getattr(self, switch), (True, False))
         if self.depth is not None and (isinstance(self.depth, bool) or self.depth < 1 or self.depth % 1):
-            raise ValueError(
-                f"depth must be a whole number of at least 1, got {self.depth!r}; "
-                "use depth=None for whole rankings"
+            raise ArgumentError(
+                f"depth must be a whole number of at least 1, got {self.depth!r}",
+                remedy=("use ", Setting("depth", None), " for whole rankings"),
+                argument="depth",
+                value=self.depth,
             )
         columns = {name: getattr(self, name) for name in ("query", "item", "score", "rank", "relevance")}
         require_different(columns)
@@ -301,7 +303,7 @@ def pieces(
     kept = run_rows
     if options.drop_identical:
         kept = kept.filter(pl.col(options.query) != pl.col(options.item))
-    first = "duplicates='first' keeps the best-ranked"
+    first = (Setting("duplicates", "first"), " keeps the best-ranked")
     way_out = apart_by_keys(kept, ranking, options.item, [options.score, options.rank], first)
     if eager and not part:
         refuse_strangers(run_rows, grades, options.query, options.item)

@@ -1,1 +1,4 @@
-"""The measures, a module a family; each has its twin in sql/ under the same stem."""
+"""Measures as Polars expressions, one module per family, with their catalogue, names, options and conventions.
+
+May import core.
+"""

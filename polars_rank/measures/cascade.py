@@ -5,9 +5,9 @@ from typing import Literal
 
 import polars as pl
 
+from polars_rank.measures.blocks import Blocks, aggregation
 from polars_rank.measures.catalogue import IntoColumn, label, measure
 from polars_rank.measures.rows import (
-    count,
     found,
     is_first,
     judged,
@@ -19,6 +19,11 @@ from polars_rank.measures.rows import (
 )
 
 
+def _reciprocal_rank(of: Blocks, *, k: int | None, min_relevance: float, empty: float | None) -> pl.Expr:
+    value = (1 / of.first(min_relevance, k)).fill_null(0.0)
+    return unless_empty(value, of.total(min_relevance), empty)
+
+
 @measure(
     source="Voorhees 1999 (TREC-8 question answering); trec_eval recip_rank",
     names={
@@ -28,6 +33,7 @@ from polars_rank.measures.rows import (
         "mteb": {"mrr_at_k": {}},
         "torchmetrics": {"retrieval_reciprocal_rank": {}},
     },
+    formula=_reciprocal_rank,
     terms=lambda r, g, o: is_first(r, found(r, g, o["k"], o["min_relevance"])),
 )
 def reciprocal_rank(
@@ -80,11 +86,9 @@ def reciprocal_rank(
     >>> judged.select(rank.reciprocal_rank()).item()
     0.5
     """
-    name = label("reciprocal_rank", k=k, min_relevance=min_relevance, empty=empty)
-    r, g = number(rank), number(relevance)
-    first = r.filter(found(r, g, k, min_relevance)).min()
-    value = (1 / first).fill_null(0.0)
-    return unless_empty(value, count(relevant(g, min_relevance)), empty).alias(name)
+    return aggregation(
+        "reciprocal_rank", rank=rank, relevance=relevance, k=k, min_relevance=min_relevance, empty=empty
+    )
 
 
 @measure(
@@ -97,6 +101,7 @@ def reciprocal_rank(
     terms=lambda r, g, o: (
         _weight(r, o["persistence"]) * _worth(r, g, o["k"], o["min_relevance"], o["max_relevance"])
     ),
+    ignores_unjudged=True,
 )
 def rbp(
     rank: IntoColumn = "rank",
@@ -185,6 +190,7 @@ def _weight(r: pl.Expr, persistence: float) -> pl.Expr:
     source="doi:10.1145/1416950.1416952 (Moffat and Zobel 2008)",
     empty=1.0,
     names={"trec_eval": {"rbp_resid": {"persistence": 0.9}}},
+    ignores_unjudged=True,
 )
 def rbp_residual(
     rank: IntoColumn = "rank", relevance: IntoColumn = "relevance", *, persistence: float = 0.8
@@ -238,6 +244,7 @@ def rbp_residual(
     source="doi:10.1145/1645953.1646033 (Chapelle et al. 2009)",
     names={"ir_measures": {"ERR": {}}, "gdeval": {"err": {}}},
     terms=lambda r, g, o: _stopping_terms(r, g, found(r, g, o["k"], 0), o["max_relevance"]),
+    ignores_unjudged=True,
 )
 def err(
     rank: IntoColumn = "rank",

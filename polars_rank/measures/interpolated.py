@@ -15,6 +15,7 @@ _LEVELS = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
 @measure(
     source="Manning et al. 2008, ch. 8; trec_eval iprec_at_recall",
     names={"ir_measures": {"IPrec": {}}, "trec_eval": {"iprec_at_recall_x": {}}},
+    ignores_unjudged=True,
 )
 def interpolated_precision(
     rank: IntoColumn = "rank",
@@ -85,6 +86,7 @@ def interpolated_precision(
 @measure(
     source="Manning et al. 2008, ch. 8; trec_eval 11pt_avg",
     names={"trec_eval": {"11pt_avg": {}}},
+    ignores_unjudged=True,
 )
 def eleven_point_precision(
     rank: IntoColumn = "rank",

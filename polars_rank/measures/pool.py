@@ -4,10 +4,10 @@ from math import inf
 
 import polars as pl
 
+from polars_rank.measures.blocks import Blocks, aggregation
 from polars_rank.measures.catalogue import IntoColumn, label, measure
 from polars_rank.measures.rows import (
     count,
-    count_relevant,
     found,
     judged,
     number,
@@ -20,10 +20,15 @@ from polars_rank.measures.rows import (
 _EPSILON = 1e-5  # trec_eval's INFAP_EPSILON
 
 
+def _judged_share(of: Blocks, *, k: int | None) -> pl.Expr:
+    return ratio(of.judged(k), of.returned(k))
+
+
 @measure(
     source="ir_measures Judged",
     names={"ir_measures": {"Judged": {}}},
     needs_judgements=False,
+    formula=_judged_share,
     terms=lambda r, g, o: judged(g) & returned(r, o["k"]),
 )
 def judged_share(
@@ -67,9 +72,7 @@ def judged_share(
     >>> round(judged.select(rank.judged_share(k=3)).item(), 4)
     0.6667
     """
-    name = label("judged_share", k=k)
-    r, g = number(rank), number(relevance)
-    return ratio(count(judged(g) & returned(r, k)), count(returned(r, k))).alias(name)
+    return aggregation("judged_share", rank=rank, relevance=relevance, k=k)
 
 
 @measure(
@@ -79,6 +82,7 @@ def judged_share(
         "trec_eval": {"bpref": {}, "gm_bpref": {"aggregate": "geometric"}},
         "ranx": {"bpref": {}},
     },
+    ignores_unjudged=True,
 )
 def bpref(
     rank: IntoColumn = "rank",
@@ -142,9 +146,14 @@ def bpref(
     return unless_empty(ratio(score.filter(~non_relevant).sum().abs(), total), total, empty).alias(name)
 
 
+def _unjudged_share(of: Blocks, *, k: int | None) -> pl.Expr:
+    return ratio(of.returned(k) - of.judged(k), of.returned(None) if k is None else pl.lit(float(k)))
+
+
 @measure(
     source="trec_eval unj; BEIR hole",
     names={"trec_eval": {"unj_k": {}}, "beir": {"Hole": {}}},
+    formula=_unjudged_share,
     needs_judgements=False,
 )
 def unjudged_share(
@@ -193,15 +202,13 @@ def unjudged_share(
     >>> judged.select(rank.unjudged_share(k=5)).item()
     0.2
     """
-    name = label("unjudged_share", k=k)
-    r, g = number(rank), number(relevance)
-    holes = count(returned(r, k)) - count(judged(g) & returned(r, k))
-    return ratio(holes, count(returned(r)) if k is None else pl.lit(float(k))).alias(name)
+    return aggregation("unjudged_share", rank=rank, relevance=relevance, k=k)
 
 
 @measure(
     source="doi:10.1145/1183614.1183633 (Yilmaz and Aslam 2006)",
     names={"ir_measures": {"infAP": {}}, "trec_eval": {"infAP": {}}},
+    ignores_unjudged=True,
 )
 def inferred_ap(
     rank: IntoColumn = "rank",
@@ -274,6 +281,7 @@ def inferred_ap(
     aggregate="sum",
     names={"ir_measures": {"NumRet": {}}, "trec_eval": {"num_ret": {}}},
     needs_judgements=False,
+    formula=lambda of: of.returned(None),
     terms=lambda r, _g, _options: returned(r),
 )
 def num_returned(rank: IntoColumn = "rank") -> pl.Expr:
@@ -306,7 +314,7 @@ def num_returned(rank: IntoColumn = "rank") -> pl.Expr:
     >>> judged.select(rank.num_returned()).item()
     2.0
     """
-    return count(returned(number(rank))).alias(label("num_returned"))
+    return aggregation("num_returned", rank=rank)
 
 
 @measure(
@@ -314,6 +322,7 @@ def num_returned(rank: IntoColumn = "rank") -> pl.Expr:
     bounds=(0.0, float("inf")),
     aggregate="sum",
     names={"ir_measures": {"NumRel": {}}, "trec_eval": {"num_rel": {}}},
+    formula=lambda of, *, min_relevance: of.total(min_relevance),
 )
 def num_relevant(relevance: IntoColumn = "relevance", *, min_relevance: float = 1) -> pl.Expr:
     r"""Number of relevant items, returned or not.
@@ -352,8 +361,7 @@ def num_relevant(relevance: IntoColumn = "relevance", *, min_relevance: float = 
     >>> judged.select(rank.num_relevant()).item()
     2.0
     """
-    name = label("num_relevant", min_relevance=min_relevance)
-    return count_relevant(number(relevance), min_relevance, None).alias(name)
+    return aggregation("num_relevant", relevance=relevance, min_relevance=min_relevance)
 
 
 @measure(
@@ -365,6 +373,7 @@ def num_relevant(relevance: IntoColumn = "relevance", *, min_relevance: float = 
         "trec_eval": {"num_rel_ret": {}},
         "ranx": {"hits": {"aggregate": "mean"}},
     },
+    formula=lambda of, *, k, min_relevance: of.hits(min_relevance, k),
     terms=lambda r, g, o: found(r, g, o["k"], o["min_relevance"]),
 )
 def num_relevant_returned(
@@ -414,9 +423,9 @@ def num_relevant_returned(
     >>> judged.select(rank.num_relevant_returned()).item()
     1.0
     """
-    name = label("num_relevant_returned", k=k, min_relevance=min_relevance)
-    r, g = number(rank), number(relevance)
-    return count(found(r, g, k, min_relevance)).alias(name)
+    return aggregation(
+        "num_relevant_returned", rank=rank, relevance=relevance, k=k, min_relevance=min_relevance
+    )
 
 
 @measure(
@@ -424,6 +433,7 @@ def num_relevant_returned(
     bounds=(0.0, float("inf")),
     aggregate="sum",
     names={"trec_eval": {"num_nonrel_judged_ret": {}}},
+    ignores_unjudged=True,
 )
 def num_nonrelevant_returned(
     rank: IntoColumn = "rank",

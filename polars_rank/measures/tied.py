@@ -4,8 +4,8 @@ from typing import Literal
 
 import polars as pl
 
+from polars_rank.measures.blocks import best_first, gains_of
 from polars_rank.measures.catalogue import IntoColumn, label, measure
-from polars_rank.measures.gain import best_first, gains_of
 from polars_rank.measures.rows import count, number, ratio, returned, unless_empty
 
 _MCSHERRY = "doi:10.1007/978-3-540-78646-7_38 (McSherry and Najork 2008)"
@@ -18,8 +18,8 @@ _MCSHERRY = "doi:10.1007/978-3-540-78646-7_38 (McSherry and Najork 2008)"
 )
 def expected_dcg(
     rank: IntoColumn = "rank",
-    score: IntoColumn = "score",
     relevance: IntoColumn = "relevance",
+    score: IntoColumn = "score",
     *,
     k: int | None = None,
     gain: Literal["linear", "exponential"] = "linear",
@@ -36,10 +36,10 @@ def expected_dcg(
     ----------
     rank
         Number, 1 is the top.
-    score
-        Number: what is equal is tied. Null and NaN are tied with each other.
     relevance
         Grade: any number or Boolean.
+    score
+        Number: what is equal is tied. Null and NaN are tied with each other.
     k
         Only ranks up to k count; None for the whole list.
     gain
@@ -80,8 +80,8 @@ def expected_dcg(
 )
 def expected_ndcg(
     rank: IntoColumn = "rank",
-    score: IntoColumn = "score",
     relevance: IntoColumn = "relevance",
+    score: IntoColumn = "score",
     *,
     k: int | None = None,
     gain: Literal["linear", "exponential"] = "linear",
@@ -101,10 +101,10 @@ def expected_ndcg(
     ----------
     rank
         Number, 1 is the top.
-    score
-        Number: what is equal is tied. Null and NaN are tied with each other.
     relevance
         Grade: any number or Boolean.
+    score
+        Number: what is equal is tied. Null and NaN are tied with each other.
     k
         Only ranks up to k count, and the ideal has k items; None for the whole list.
     gain

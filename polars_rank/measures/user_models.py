@@ -19,6 +19,7 @@ _PLACES = 1000  # as many as cwl_eval walks
 @measure(
     source="doi:10.1145/582415.582418 (Järvelin and Kekäläinen 2002); ir_measures SDCG",
     names={"ir_measures": {"SDCG": {}}},
+    ignores_unjudged=True,
 )
 def sdcg(
     rank: IntoColumn = "rank",
@@ -77,6 +78,7 @@ def sdcg(
 @measure(
     source="doi:10.1145/3077136.3080841 (Zhang et al. 2017)",
     names={"ir_measures": {"BPM": {}}},
+    ignores_unjudged=True,
 )
 def bpm(
     rank: IntoColumn = "rank",
@@ -144,6 +146,7 @@ def bpm(
 @measure(
     source=_MOFFAT,
     names={"ir_measures": {"INSQ": {}}},
+    ignores_unjudged=True,
 )
 def insq(
     rank: IntoColumn = "rank",
@@ -201,6 +204,7 @@ def insq(
 @measure(
     source=_MOFFAT,
     names={"ir_measures": {"INST": {}}},
+    ignores_unjudged=True,
 )
 def inst(
     rank: IntoColumn = "rank",
@@ -267,6 +271,7 @@ def inst(
             "NERR11": {"equation": 11},
         }
     },
+    ignores_unjudged=True,
 )
 def nerr(
     rank: IntoColumn = "rank",

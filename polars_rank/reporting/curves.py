@@ -17,7 +17,7 @@ from polars_rank.core.frames import (
     with_system,
 )
 from polars_rank.evaluation.per_query import evaluate, summarize
-from polars_rank.measures.catalogue import parse
+from polars_rank.measures.names import parse
 from polars_rank.measures.rows import number, relevant, returned
 
 CUTOFFS = (1, 3, 5, 10, 20, 50, 100)

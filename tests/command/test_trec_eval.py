@@ -12,7 +12,7 @@ import pytest
 
 import polars_rank as rank
 from polars_rank.command.trec_eval.app import evaluated, main, read_arguments
-from polars_rank.command.trec_eval.measures import ENTRIES, NICKNAMES
+from polars_rank.measures.trec_eval_names import ENTRIES, NICKNAMES
 
 HERE = Path(__file__).parents[1]
 CONVENTIONS = HERE / "conventions"

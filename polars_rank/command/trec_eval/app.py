@@ -34,14 +34,10 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polars_rank.command.trec_eval.files import read_files, read_zscores, standardized
+from polars_rank.command.trec_eval.files import message_of, read_files, read_zscores, standardized
 from polars_rank.command.trec_eval.judges import averaged_over_judges, for_one_judge, rankings_of_judges
 from polars_rank.command.trec_eval.measures import (
-    ENTRIES,
-    FORMATS,
     MOST,
-    Format,
-    Kind,
     StopError,
     Wanted,
     refuse_other_files,
@@ -51,6 +47,7 @@ from polars_rank.command.trec_eval.preferences import preference_values
 from polars_rank.command.trec_eval.values import LEAST, Options, values
 from polars_rank.core.errors import DataError
 from polars_rank.judging.judged_table import judge
+from polars_rank.measures.trec_eval_names import ENTRIES, FORMATS, Format, Kind
 
 USAGE = """\
 Usage: polars-rank trec-eval [OPTIONS] QRELS RUN
@@ -202,7 +199,7 @@ def evaluated(request: Request) -> Result:
     try:
         per_query = _scored(run, present, wanted, request)
     except DataError as error:
-        raise StopError(4, str(error)) from None
+        raise StopError(4, message_of(DataError(error.problem, remedy="remove all but one"))) from None
     if complete and options.version == 10:
         per_query = _forgiven(per_query, missing)
     if zscores is not None:

@@ -5,11 +5,13 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polars_rank.command.trec_eval.measures import Format, StopError, Version
+from polars_rank.command.trec_eval.measures import StopError
 from polars_rank.core.checks import refuse_repeats
 from polars_rank.core.errors import DataError
+from polars_rank.files.column_names import OtherKindError
 from polars_rank.files.reading import read_qrels, read_run
 from polars_rank.files.text import decode, fields_table, filled_line, refuse
+from polars_rank.measures.trec_eval_names import Format, Version
 
 MISSING_ZSCORE = -1_000_000.0
 """What trec_eval prints where the z-score file lacks a query's mean."""
@@ -37,9 +39,16 @@ def read_files(qrels: str, run: str, format_name: Format, version: Version) -> F
     except OSError as error:
         raise StopError(2, f"{error.filename}: {error.strerror}") from None
     except DataError as error:
-        raise StopError(2, str(error)) from None
+        raise StopError(2, message_of(error)) from None
     tag = re.split(r"[ \t]", rows["system"][-1])[0]
     return Files(judgements, rows.select("query", "item", "score"), tag)
+
+
+def message_of(error: DataError) -> str:
+    """Write an error without advice to use an argument of the library."""
+    if isinstance(error, OtherKindError):
+        error = DataError(error.problem, remedy="are qrels and run swapped? QRELS comes first, then RUN")
+    return str(error.renamed(lambda _: None))
 
 
 def _judgements(path: str, format_name: Format, version: Version) -> pl.DataFrame:
@@ -69,7 +78,7 @@ def read_zscores(path: str) -> pl.DataFrame:
     try:
         with open(path, "rb") as file:
             text = decode(path, file.read(), comments=False)
-        rows = fields_table(text, names, hint=lambda _: "")
+        rows = fields_table(text, names)
         if rows.is_empty():
             raise DataError(f"{path} is empty")
         numbers = rows.with_columns(pl.col("mean", "deviation").cast(pl.Float64, strict=False))
@@ -80,7 +89,7 @@ def read_zscores(path: str) -> pl.DataFrame:
     except OSError as error:
         raise StopError(255, f"{error.filename}: {error.strerror}") from None
     except DataError as error:
-        raise StopError(255, str(error)) from None
+        raise StopError(255, message_of(error)) from None
     return numbers
 
 

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 import polars as pl
 
 from polars_rank.command.trec_eval.gains import in_order
-from polars_rank.command.trec_eval.measures import StopError, Version, Wanted
+from polars_rank.command.trec_eval.measures import StopError, Wanted
 from polars_rank.core.checks import refuse_repeats
 from polars_rank.core.ordering import ordinal, score_key
+from polars_rank.measures.trec_eval_names import Version
 
 _better, _worse, _level = pl.col("better"), pl.col("worse"), pl.col("level")
 _returned = pl.col("place") < pl.col("num_returned")

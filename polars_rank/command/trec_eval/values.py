@@ -19,7 +19,8 @@ from polars_rank.command.trec_eval.gains import (
     numbers,
     running,
 )
-from polars_rank.command.trec_eval.measures import Version, Wanted
+from polars_rank.command.trec_eval.measures import Wanted
+from polars_rank.measures.trec_eval_names import Version
 
 LEAST = 0.00001
 """The least value that enters a geometric mean."""

@@ -15,10 +15,10 @@ import polars as pl
 from polars_rank.comparison.compared_systems import compare
 from polars_rank.comparison.contributions import contribution, is_sum_over_items
 from polars_rank.comparison.pairs import Missing, completed, higher_is_better
-from polars_rank.core.errors import DataError, nearest, require_columns
+from polars_rank.core.errors import ArgumentError, DataError, Setting, nearest, require_columns
 from polars_rank.core.frames import Frame, as_lazy, as_list, columns_apart, named_apart, unify_ids
 from polars_rank.evaluation.per_query import evaluate, summarize
-from polars_rank.measures.catalogue import parse
+from polars_rank.measures.names import parse
 from polars_rank.measures.rows import number
 from polars_rank.reporting.curves import CUTOFFS, RECALL_LEVELS, curves_by_ranking
 
@@ -117,7 +117,8 @@ def page(
     if not names:
         raise ValueError("measures is empty; name one or more, such as 'nDCG@10'")
     for name in {"query", "system", "item", "rank", "relevance"} & set(slices):
-        raise ValueError(f"by={name!r} can't slice the page: the column has another role; leave it out")
+        taken = " can't slice the page: the column has another role; leave it out"
+        raise ArgumentError((Setting("by", name), taken))
     lazy = as_lazy(judged, "judged")
     require_columns(
         lazy.collect_schema().names(), ["query", "system", "item", "rank", "relevance", *slices], "judged"
