@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from scipy import stats
 
-from polars_rank.comparison.compared_systems import adjust, compare
+from polars_rank.comparison.compared_systems import compare
+from polars_rank.comparison.corrections import adjust
 from polars_rank.comparison.sample_size import power
 from polars_rank.core.errors import DataError
 from polars_rank.sql import install
