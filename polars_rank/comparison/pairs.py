@@ -24,7 +24,7 @@ from polars_rank.core.frames import (
     require_different,
     unify_ids,
 )
-from polars_rank.measures.names import parse
+from polars_rank.measures.names import AmbiguousMeasureError, parse
 
 Missing = Literal["error", "zero", "drop"]
 Test = Literal["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey"]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from polars_rank.core.errors import AmbiguousMeasureError, ArgumentError, Setting, nearest
+from polars_rank.core.errors import ArgumentError, Setting, nearest
 from polars_rank.measures.catalogue import (
     MEASURES,
     Aggregate,
@@ -21,6 +21,23 @@ from polars_rank.measures.catalogue import (
 )
 from polars_rank.measures.conventions import convention_of
 from polars_rank.measures.trec_eval_names import ENTRIES, NICKNAMES, names_of_nickname
+
+
+class AmbiguousMeasureError(ArgumentError):
+    """A name that means different measures in different programs.
+
+    Attributes
+    ----------
+    text : the name.
+    choices : programs and their measures.
+    """
+
+    def __init__(self, text: str, choices: Sequence[tuple[str, str]]) -> None:
+        self.text, self.choices = text, choices
+        shown = " or ".join(f"{measure} ({program})" for program, measure in choices)
+        problem = f"measure {text!r} is ambiguous: {shown}"
+        remedy = ("give one of these names, or ", Setting("convention"))
+        super().__init__(problem, remedy=remedy, argument="measure", value=text)
 
 
 class Call(NamedTuple):
@@ -246,13 +263,7 @@ def _meaning(name: str, text: str, program: str, *, cut: bool) -> tuple[Measure,
     chosen = [meaning for meaning in meanings if meaning[0] == program] or meanings
     _, measure, implied = chosen[0]
     if any(other is not measure or options != implied for _, other, options in chosen):
-        choices = " or ".join(f"{other.name} ({program})" for program, other, _ in chosen)
-        raise AmbiguousMeasureError(
-            f"measure {text!r} is ambiguous: {choices}",
-            remedy=("give one of these names, or ", Setting("convention")),
-            argument="measure",
-            value=text,
-        )
+        raise AmbiguousMeasureError(text, [(program, other.name) for program, other, _ in chosen])
     return measure, implied
 
 
