@@ -4,7 +4,7 @@ from polars_rank.catalogue import MEASURES, to_sql
 from polars_rank.checking import check
 from polars_rank.comparison import adjust, compare
 from polars_rank.differences import diff, gains
-from polars_rank.errors import DataError
+from polars_rank.errors import DataError, NoMatchWarning
 from polars_rank.evaluation import evaluate, summarize
 from polars_rank.example_data import example
 from polars_rank.formats import read_qrels, read_run, write_run
@@ -64,6 +64,7 @@ __version__ = "0.1.0"
 __all__ = [
     "MEASURES",
     "DataError",
+    "NoMatchWarning",
     "adjust",
     "alpha_dcg",
     "alpha_ndcg",

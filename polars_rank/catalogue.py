@@ -33,6 +33,7 @@ class Measure:
     higher_is_better : direction.
     empty : the value for a query without a row.
     aggregate : how values of queries make one of the whole.
+    needs_judgements : whether `evaluate` gives null for a ranking without a single judged row.
     source : DOI, or author and year.
     names : program to its names for the measure, each with the options that the name implies, and with
         ``aggregate`` where the program sums up otherwise; a name that ends in ``_k`` is followed by a
@@ -45,6 +46,7 @@ class Measure:
     higher_is_better: bool
     empty: float | None
     aggregate: Aggregate
+    needs_judgements: bool
     source: str
     names: Mapping[str, Mapping[str, Options]]
     parameters: Mapping[str, inspect.Parameter] = field(repr=False)
@@ -71,6 +73,7 @@ def measure(
     higher_is_better: bool = True,
     empty: float | None = 0.0,
     aggregate: Aggregate = "mean",
+    needs_judgements: bool = True,
 ) -> Callable[[Callable[P, pl.Expr]], Callable[P, pl.Expr]]:
     """Record a measure in the catalogue and return its function unchanged."""
 
@@ -82,6 +85,7 @@ def measure(
             higher_is_better=higher_is_better,
             empty=empty,
             aggregate=aggregate,
+            needs_judgements=needs_judgements,
             source=source,
             names=names,
             parameters=inspect.signature(function).parameters,

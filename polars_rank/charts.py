@@ -116,7 +116,7 @@ def curves_by_ranking(rows: pl.LazyFrame, ranking: Sequence[str], min_relevance:
         for tenths, name in enumerate(RECALL_LEVELS)
     ]
     rankings = rows.select(ranking).unique()
-    found = rankings.join(found.group_by(ranking).agg(best), on=ranking, how="left")
+    found = rankings.join(found.group_by(ranking).agg(best), on=ranking, how="left", nulls_equal=True)
     return found.with_columns(pl.col(RECALL_LEVELS).fill_null(0.0))
 
 

@@ -13,6 +13,10 @@ class DataError(ValueError):
     """The data, not the call, is at fault: a bad file, a bad id, a repeated row."""
 
 
+class NoMatchWarning(UserWarning):
+    """No item that a run returned is judged, so that nothing counts as found."""
+
+
 def nearest(word: str, choices: Iterable[str]) -> str:
     """Give `` (did you mean 'x'?)`` for the choice most like `word`, or nothing."""
     by_lower, lower = {choice.lower(): choice for choice in choices}, word.lower()

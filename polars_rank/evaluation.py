@@ -1,7 +1,7 @@
 """A judged table becomes a per-query table, and that a summary."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypedDict, TypeVar, Unpack, get_args
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, get_args
 
 import polars as pl
 
@@ -10,6 +10,7 @@ from polars_rank.conventions import convention_of
 from polars_rank.errors import DataError, require_choice, require_columns
 from polars_rank.flat import JUDGED, RETURNED, counts, flat_plan, is_flat
 from polars_rank.intervals import SummaryInterval, summary_statistics
+from polars_rank.judged_tables import readable, refuse_run, without_repeats
 from polars_rank.judging import (
     Duplicates,
     Judging,
@@ -21,7 +22,7 @@ from polars_rank.judging import (
 )
 from polars_rank.measures.rows import judged, number, returned
 from polars_rank.ranking import OrderBy, ScoreType, Ties
-from polars_rank.refusals import DIFFERENT, refusing_variation, require_number
+from polars_rank.refusals import DIFFERENT, refusing_variation
 from polars_rank.scanning import score_in_parts
 from polars_rank.tables import OURS, Frame, as_lazy, like, refuse_names, unify_ids
 
@@ -29,6 +30,7 @@ FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 Calls = Mapping[str, Call | pl.Expr]
 
 _JUDGED_ONLY = f"{OURS}rank among judged"
+_GRADES = f"{OURS}number of grades"
 _VARIES = (
     "by names {name}, which varies within a ranking ({where}): a missed item would fall out of its slice. "
     "If it tells rankings apart, keys=[{name}]; if it describes the query, attributes=[{name}] of judge "
@@ -48,13 +50,11 @@ class JudgingOptions(TypedDict, total=False):
     descending: bool
     ties: Ties
     score_dtype: ScoreType
-    rank_base: Any
     queries: Queries
     duplicates: Duplicates
     judged_only: bool
     drop_identical: bool
     depth: int | None
-    item: str
     score: str
 
 
@@ -66,7 +66,9 @@ def evaluate(
     by: Sequence[str] | None = None,
     keys: Sequence[str] | None = None,
     convention: str | None = None,
+    rank_base: Literal[0, 1] = 1,
     query: str = "query",
+    item: str = "item",
     rank: str = "rank",
     relevance: str = "relevance",
     **judging: Unpack[JudgingOptions],
@@ -93,23 +95,34 @@ def evaluate(
     convention
         A program, such as ``"ranx"``, whose ways are the defaults of measures given by name and, where
         `qrels` is given, of `judge`; it also decides a name that means different things elsewhere.
-    query, rank, relevance
-        Names of the columns.
+    rank_base
+        0 for ranks that count from 0.
+    query, item, rank, relevance
+        Names of the columns; a judged table may lack the item.
     **judging
-        Options of `judge`, where `qrels` is given; above those of the convention.
+        Further options of `judge`, where `qrels` is given; above those of the convention.
 
     Returns
     -------
     DataFrame or LazyFrame
         As the table: `query`, keys, `by`, one Float64 column a measure, named as it was given; sorted by
-        query and keys.
+        query and keys. A ranking without a single judged row has null for each measure that needs
+        judgements (all but counts and shares of what was returned or judged); an expression counts as the
+        measure whose name it has.
 
     Raises
     ------
     DataError
-        If a column is missing, `by` varies within a ranking, or `judge` refuses the tables.
+        If a column is missing, `by` varies within a ranking, or `judge` refuses the tables; if a judged
+        table has an item twice in a ranking (a lazy plan looks at judged rows alone), a rank of 0 without
+        ``rank_base=0``, or an infinite rank or grade.
     ValueError
         If a name is unknown or ambiguous, or options of `judge` are given without `qrels`.
+
+    Warns
+    -----
+    NoMatchWarning
+        If no item that a run returned is judged.
 
     References
     ----------
@@ -125,24 +138,28 @@ def evaluate(
     [('q', 0.5, 0.5)]
     """
     columns = {"query": query, "rank": rank, "relevance": relevance}
+    require_choice("rank_base", rank_base, (0, 1))
     refuse_names("by", by or [], ())
     calls, carried = _read(measures, convention), list(by or [])
     if qrels is not None:
         tables = []
         for ways, chosen in _by_ranking(calls, convention):
-            arguments: dict[str, Any] = {"keys": keys, **columns, **above(ways, judging)}
+            given = {"keys": keys, "rank_base": rank_base, "item": item, **columns}
+            arguments: dict[str, Any] = {**given, **above(ways, judging)}
             tables.append(_score_run(table, qrels, chosen, Judging(**arguments), carried))
         return like(table, _side_by_side(tables, _ranking(tables[0], query, keys), carried, calls))
     if judging:
         raise ValueError(f"{', '.join(judging)}: only a run is judged; give qrels= too")
     rows = as_lazy(table, "table")
-    _refuse_run(rows.collect_schema(), columns)
+    refuse_run(rows.collect_schema(), columns)
     refuse_names("keys", keys or [], columns.values())
     ranking = _ranking(rows, query, keys)
+    rows = readable(table, rank, relevance, rank_base)
+    check = without_repeats(table, ranking, item, relevance, _columns_read(calls))
     if isinstance(table, pl.DataFrame) and len(ranking) == 1 and table[query].is_sorted():
         # Grouping streams through a sorted column; looking costs a hundredth of the grouping.
         rows = rows.with_columns(pl.col(query).set_sorted())
-    return like(table, _per_query(rows, calls, ranking, carried, columns))
+    return like(table, _per_query(rows, calls, ranking, carried, columns, check=check))
 
 
 def _by_ranking(calls: Calls, convention: str | None) -> list[tuple[dict[str, Any], Calls]]:
@@ -200,6 +217,7 @@ def _score_run(
         tables["run"],
         tables["qrels"],
         options.query,
+        options.item,
         crossed=options.queries in ("qrels", "all"),
         score=lambda run, qrels, systems: score(run, qrels, part=True, systems=systems).collect(
             engine="streaming"
@@ -221,9 +239,9 @@ def _needs_judged_rows_alone(call: Call | pl.Expr) -> bool:
 
 
 def _from_judged_rows(parts: Pieces, calls: Calls, columns: Mapping[str, str]) -> pl.LazyFrame:
+    """Score rankings that have a judged row each, from the judged rows and the number of those returned."""
     refuse_names("measures", list(calls), parts.ranking)
-    flat = {name: call for name, call in calls.items() if isinstance(call, Call) and is_flat(call)}
-    others = [_expression(call, columns).alias(name) for name, call in calls.items() if name not in flat]
+    flat, others = _plans(calls, columns)
     rankings, wanted = parts.rankings, counts(flat, columns["rank"], columns["relevance"])
     for source, prefix in ((parts.ranked, RETURNED), (parts.matched, JUDGED)):
         chosen = {name: value for name, value in wanted.items() if name.startswith(prefix)}
@@ -235,7 +253,7 @@ def _from_judged_rows(parts: Pieces, calls: Calls, columns: Mapping[str, str]) -
         rankings = rankings.join(
             parts.matched.group_by(parts.ranking).agg(others), on=parts.ranking, how="left"
         )
-    result = flat_plan(parts.matched, rankings, flat, parts.ranking, columns) if flat else rankings
+    result = flat_plan(parts.matched, rankings, flat, parts.ranking, columns)
     return result.select(*parts.ranking, *calls).sort(parts.ranking)
 
 
@@ -269,46 +287,75 @@ def _of_judged_table(name: str, convention: str | None) -> Call:
     return call
 
 
-def _refuse_run(schema: pl.Schema, columns: Mapping[str, str]) -> None:
-    if columns["relevance"] not in schema:
-        raise DataError(
-            f"table has no column {columns['relevance']!r}; its columns are {schema.names()}. "
-            "For a run, give its judgements: evaluate(run, measures, qrels=qrels)"
-        )
-    require_columns(schema.names(), columns.values(), "table")
-    for name in ("rank", "relevance"):
-        require_number(schema[columns[name]], f"table.{columns[name]}")
-
-
 def _per_query(
     rows: pl.LazyFrame,
     calls: Calls,
     ranking: Sequence[str],
     by: Sequence[str],
     columns: Mapping[str, str],
+    *,
+    check: pl.LazyFrame | None = None,
 ) -> pl.LazyFrame:
+    """Score a judged table; `check` is a plan without rows that refuses the table when it runs."""
     carried = [name for name in by if name not in ranking]
     refuse_names("measures", list(calls), [*ranking, *carried])
     own = {name for call in calls.values() if isinstance(call, Call) for name in call.measure.columns}
     wanted = [*ranking, *carried, *sorted(columns.get(name, name) for name in own)]
-    require_columns(rows.collect_schema().names(), wanted, "table")
+    schema = rows.collect_schema()
+    require_columns(schema.names(), wanted, "table")
     if any(isinstance(call, Call) and call.judged_only for call in calls.values()):
         kept = returned(number(columns["rank"])) & judged(number(columns["relevance"]))
         again = pl.when(kept).then(number(columns["rank"])).rank("min").over(ranking)
         rows = rows.with_columns(again.alias(_JUDGED_ONLY))
-    flat = {name: call for name, call in calls.items() if isinstance(call, Call) and is_flat(call)}
+    flat, others = _plans(calls, columns)
+    grade = pl.col(columns["relevance"])
+    grade = grade.fill_nan(None) if schema[columns["relevance"]].is_float() else grade
     rankings = rows.group_by(ranking).agg(
         *(pl.col(name).first() for name in carried),
         *(pl.col(name).n_unique().name.prefix(DIFFERENT) for name in carried),
-        *(_expression(call, columns).alias(name) for name, call in calls.items() if name not in flat),
+        *others,
+        grade.count().alias(_GRADES),
         **counts(flat, columns["rank"], columns["relevance"]),
     )
+    if check is not None:
+        rankings = pl.concat([rankings, check], how="diagonal")
     if carried:
         rankings = rankings.map_batches(
             refusing_variation(carried, ranking, _VARIES), validate_output_schema=False
         )
-    result = flat_plan(rows, rankings, flat, ranking, columns) if flat else rankings
+    result = flat_plan(rows, rankings, flat, ranking, columns)
+    needy = [name for name, call in calls.items() if _needs_judgements(call)]
+    result = result.with_columns(pl.when(pl.col(_GRADES) > 0).then(name).alias(name) for name in needy)
     return result.select(*ranking, *carried, *calls).sort(ranking)
+
+
+def _columns_read(calls: Calls) -> set[str]:
+    """Name what the measures read, under the names of their arguments."""
+    return {
+        name
+        for call in calls.values()
+        for name in (call.measure.columns if isinstance(call, Call) else call.meta.root_names())
+    }
+
+
+def _plans(calls: Calls, columns: Mapping[str, str]) -> tuple[dict[str, Call], list[pl.Expr]]:
+    """Part the measures of the flat plan from those that are aggregations of their own."""
+    flat = {name: call for name, call in calls.items() if isinstance(call, Call) and is_flat(call)}
+    return flat, [_expression(call, columns).alias(name) for name, call in calls.items() if name not in flat]
+
+
+def _needs_judgements(call: Call | pl.Expr) -> bool:
+    """Tell whether a ranking without a judged row has no value; an expression is told by its name."""
+    if isinstance(call, Call):
+        return call.measure.needs_judgements
+    renamed = call.meta.output_name() != call.meta.undo_aliases().meta.output_name()
+    names = [each.meta.output_name() for each in (call, *(call.meta.pop() if renamed else []))]
+    for name in names:
+        try:
+            return parse(name).measure.needs_judgements
+        except ValueError:
+            continue
+    return False
 
 
 def _expression(call: Call | pl.Expr, columns: Mapping[str, str]) -> pl.Expr:

@@ -94,7 +94,7 @@ def flat_plan(
             .with_columns(**shared.worked)
             .select(*ranking, *shared.groups, **shared.sums)
         )
-        rankings = rankings.join(grouped, on=ranking, how="left")
+        rankings = rankings.join(grouped, on=ranking, how="left", nulls_equal=True)
     return rankings.with_columns(value.alias(name) for name, value in values.items())
 
 

@@ -1,6 +1,6 @@
 """Run and qrels become the judged table that measures eat."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
@@ -14,6 +14,7 @@ from polars_rank.ranking import (
     OrderBy,
     ScoreType,
     Ties,
+    distinct_places,
     given_rank,
     in_order_of_queries,
     ordinal,
@@ -22,19 +23,23 @@ from polars_rank.ranking import (
     whole_rest,
 )
 from polars_rank.refusals import (
+    apart_by_keys,
     grade_of,
     no_nulls,
     refuse_repeats,
     refuse_strangers,
     refuse_swapped,
+    refusing_infinite,
     refusing_repeats,
     require_number,
 )
-from polars_rank.tables import Frame, as_lazy, like, refuse_names, require_different, unify_ids
+from polars_rank.tables import OURS, Frame, as_lazy, like, refuse_names, require_different, unify_ids
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 Queries = Literal["qrels", "both", "run", "all"]
 Duplicates = Literal["error", "first", "max"]
+
+_POSITION = f"{OURS}position"
 
 
 @dataclass(frozen=True)
@@ -281,15 +286,21 @@ def pieces(
     ranking = [options.query, *keys]
     place = [*ranking, options.item]
     eager = isinstance(run, pl.DataFrame)
+    # A query that loses all its rows here is a ranking still.
+    kept = run_rows
+    if options.drop_identical:
+        kept = kept.filter(pl.col(options.query) != pl.col(options.item))
+    first = "duplicates='first' keeps the best-ranked"
+    way_out = apart_by_keys(kept, ranking, options.item, [options.score, options.rank], first)
     if eager and not part:
-        refuse_strangers(run_rows, grades, options.query)
+        refuse_strangers(run_rows, grades, options.query, options.item)
         if options.duplicates == "error":
-            refuse_repeats(run_rows.select(place).collect(), "run")
+            refuse_repeats(kept.select(place).collect(), "run", way_out=way_out)
     if narrow:
-        orders = [name for name in (options.score, options.rank) if name in run_rows.collect_schema()]
-        run_rows = run_rows.select(*place, *orders)
+        orders = [name for name in (options.score, options.rank) if name in kept.collect_schema()]
+        kept = kept.select(*place, *orders)
     in_order = isinstance(run, pl.DataFrame) and narrow and not keys and run[options.query].is_sorted()
-    ranked = _ranked(run_rows, grades, ranking, options, eager=eager, in_order=in_order)
+    ranked = _ranked(kept, grades, ranking, options, eager=eager, in_order=in_order)
     if eager and not narrow:
         # Used twice; a lazy plan leaves that to the engine.
         ranked = ranked.collect().lazy()
@@ -298,7 +309,7 @@ def pieces(
     due = rankings.join(grades, on=options.query) if keys or options.queries != "qrels" else grades
     matched = due.join(ranked, on=place, how="left")
     if options.duplicates == "error" and (part or not eager):
-        matched = matched.map_batches(refusing_repeats(place, "run"), validate_output_schema=False)
+        matched = matched.map_batches(refusing_repeats(place, "run", way_out), validate_output_schema=False)
     return Pieces(ranking, rankings, matched, ranked, run_rows, grades)
 
 
@@ -319,19 +330,31 @@ def _read(run: Frame, qrels: Frame, options: Judging) -> tuple[pl.LazyFrame, pl.
     run_rows = no_nulls(tables["run"], [options.query, options.item, *keys], "run")
     graded = no_nulls(tables["qrels"], [options.query, options.item], "qrels")
     grades = graded.select(options.query, options.item, grade_of(graded, options.relevance))
-    if options.drop_identical:
-        different = pl.col(options.query) != pl.col(options.item)
-        run_rows, grades = run_rows.filter(different), grades.filter(different)
-    return run_rows, _onegrade(grades, options), keys
+    return run_rows, _judgements(grades, options), keys
 
 
-def _onegrade(grades: pl.LazyFrame, options: Judging) -> pl.LazyFrame:
+def _judgements(grades: pl.LazyFrame, options: Judging) -> pl.LazyFrame:
+    """Make one row of each judged item, of judged queries alone where only these count."""
     judged = [options.query, options.item]
+    grades = grades.map_batches(refusing_infinite(options.relevance, judged), validate_output_schema=False)
     if options.duplicates == "max":
-        return grades.group_by(judged).agg(pl.col(options.relevance).max())
-    if options.duplicates == "first":
-        grades = grades.unique()
-    return grades.map_batches(refusing_repeats(judged, "qrels"), validate_output_schema=False)
+        grades = grades.group_by(judged).agg(pl.col(options.relevance).max())
+    else:
+        grades = grades.unique() if options.duplicates == "first" else grades
+        grades = grades.map_batches(refusing_repeats(judged, "qrels"), validate_output_schema=False)
+    if options.queries in ("qrels", "both"):
+        grades = grades.map_batches(_of_judged_queries(options), validate_output_schema=False)
+    return grades
+
+
+def _of_judged_queries(options: Judging) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """Leave out queries all of whose grades are null: nobody has judged them."""
+    known = pl.col(options.relevance).is_not_null().any().over(options.query)
+
+    def leave_out(grades: pl.DataFrame) -> pl.DataFrame:
+        return grades.filter(known) if grades[options.relevance].null_count() else grades
+
+    return leave_out
 
 
 def _ranked(
@@ -349,15 +372,21 @@ def _ranked(
     rank = pl.col(options.rank)
     column = options.rank if by == "rank" else options.score
     require_number(schema[column], f"run.{column}")
+    ties = tie_rule(options.ties, schema[options.item])
+    grade = pl.col(options.relevance) if ties in ("best", "worst") else None
+    if grade is not None:
+        run_rows = run_rows.join(grades, on=[options.query, options.item], how="left")
     if by == "rank":
-        whole = schema[options.rank].is_integer() or isinstance(schema[options.rank], pl.Boolean)
         given = given_rank(rank, f"run.{options.rank}", options.rank_base)
-        ranked = run_rows.with_columns(given.cast(pl.Int64 if whole else pl.Float64).alias(options.rank))
+        position = ordinal(-rank, pl.col(options.item), ties, grade).over(ranking).cast(pl.Int64)
+        places = distinct_places(rank, pl.col(_POSITION))
+        ranked = (
+            run_rows.with_columns(given.alias(options.rank))
+            .with_columns(position.alias(_POSITION))
+            .with_columns(places.over(ranking, order_by=_POSITION).alias(options.rank))
+            .drop(_POSITION)
+        )
     else:
-        ties = tie_rule(options.ties, schema[options.item])
-        by_grade = ties in ("best", "worst")
-        if by_grade:
-            run_rows = run_rows.join(grades, on=[options.query, options.item], how="left")
         score = pl.col(options.score)
         key = score_key(score, descending=options.descending, score_dtype=options.score_dtype)
         rest = whole_rest(
@@ -366,16 +395,15 @@ def _ranked(
         if rest is not None and eager:
             ends = run_rows.select(score.min().alias("low"), score.max().alias("high")).collect().row(0)
             rest = rest if any(abs(end or 0) > 2**53 for end in ends) else None
-        grade = pl.col(options.relevance) if by_grade else None
-        position = ordinal(key, pl.col(options.item), ties, grade, rest)
-        if in_order and not by_grade and rest is None:
+        if in_order and grade is None and rest is None:
             nulls = run_rows.select(key.is_null().any()).collect().item()
             names = {"query": options.query, "item": options.item, "rank": options.rank}
             ranked = in_order_of_queries(run_rows, key, **names, ties=ties, nulls=nulls)
         else:
+            position = ordinal(key, pl.col(options.item), ties, grade, rest)
             ranked = run_rows.with_columns(position.over(ranking).cast(pl.Int64).alias(options.rank))
-        if by_grade:
-            ranked = ranked.drop(options.relevance)
+    if grade is not None:
+        ranked = ranked.drop(options.relevance)
     if options.duplicates != "error":
         place = [*ranking, options.item]
         ranked = ranked.sort(options.rank, nulls_last=True).unique(place, keep="first", maintain_order=True)
@@ -391,7 +419,7 @@ def _rankings(
     options: Judging,
     systems: pl.DataFrame | None,
 ) -> pl.LazyFrame:
-    judged = grades.select(options.query).unique()
+    judged = grades.filter(pl.col(options.relevance).is_not_null()).select(options.query).unique()
     own = run_rows.select(options.query, *keys).unique()
     if options.queries == "run":
         return own

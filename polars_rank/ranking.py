@@ -69,7 +69,7 @@ def ordinal(
 
 
 def given_rank(rank: pl.Expr, name: str, rank_base: int) -> pl.Expr:
-    """Ranks of a run that is ordered by rank, counted from 1; a rank below the base is refused."""
+    """Ranks of a run that is ordered by rank, counted from 1; one below the base or infinite is refused."""
 
     def check(ranks: pl.Series) -> pl.Series:
         if (ranks < 1).any():
@@ -78,11 +78,27 @@ def given_rank(rank: pl.Expr, name: str, rank_base: int) -> pl.Expr:
             raise DataError(
                 f"{name} holds {below:g}, but a run ordered by rank counts from {rank_base}{hint}"
             )
+        refuse_infinite_rank(ranks, name)
         return ranks
 
     real = rank.cast(pl.Float64).fill_nan(None) + (1 - rank_base)
     # A look at each batch as it passes: it streams, and nothing is collected.
     return real.map_batches(check, return_dtype=pl.Float64, is_elementwise=True)
+
+
+def refuse_infinite_rank(ranks: pl.Series, name: str) -> None:
+    """Refuse a place that no list has."""
+    if ranks.is_infinite().any():
+        raise DataError(f"{name} holds an infinite rank; write null for an item that was not returned")
+
+
+def distinct_places(given: pl.Expr, order: pl.Expr) -> pl.Expr:
+    r"""Make given ranks places that no two rows share: equal ones count on, gaps are kept.
+
+    $place_i = i + \max_{j \le i} (\lfloor given_j \rfloor - j)$; `order` is i, the position by given rank
+    and tie rule, and the rows must be in this order within a ranking.
+    """
+    return (order + (given.floor() - order).cum_max()).cast(pl.Int64)
 
 
 def in_order_of_queries(

@@ -1,11 +1,17 @@
 """What is refused, and how: swapped tables, null ids, repeated rows, what varies within a ranking."""
 
+import sys
+import warnings
 from collections.abc import Callable, Sequence
+from itertools import combinations
 
 import polars as pl
+import polars.selectors as cs
 
-from polars_rank.errors import DataError, require_columns
+from polars_rank.errors import DataError, NoMatchWarning, require_columns
 from polars_rank.tables import OURS
+
+WayOut = Callable[[], str]
 
 
 def refuse_swapped(
@@ -70,20 +76,24 @@ def no_nulls(frame: pl.LazyFrame, columns: Sequence[str], table: str) -> pl.Lazy
     return frame.with_columns(checked)
 
 
-def refusing_repeats(columns: Sequence[str], table: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
+def refusing_repeats(
+    columns: Sequence[str], table: str, way_out: WayOut | None = None
+) -> Callable[[pl.DataFrame], pl.DataFrame]:
     """Refuse repeated rows within a plan, when it is collected; for tables that are small."""
 
     def check(rows: pl.DataFrame) -> pl.DataFrame:
-        refuse_repeats(rows.select(columns), table, rows)
+        refuse_repeats(rows.select(cs.by_name(columns)), table, rows, way_out)
         return rows
 
     return check
 
 
-def refuse_repeats(keys: pl.DataFrame, table: str, rows: pl.DataFrame | None = None) -> None:
-    """Refuse repeated rows, naming the first and, in qrels, its grades."""
+def refuse_repeats(
+    keys: pl.DataFrame, table: str, rows: pl.DataFrame | None = None, way_out: WayOut | None = None
+) -> None:
+    """Refuse repeated rows, naming the first, in qrels its grades, and the way out."""
     # Rows with one hash are cheap to look for, and nearly always there are none.
-    hashes = pl.sum_horizontal(pl.col(name).hash(seed) for seed, name in enumerate(keys.columns))
+    hashes = pl.sum_horizontal(cs.by_name(name).hash(seed) for seed, name in enumerate(keys.columns))
     in_order = keys.select(hashes).to_series().sort()
     if not (in_order == in_order.shift()).any():
         return
@@ -95,26 +105,108 @@ def refuse_repeats(keys: pl.DataFrame, table: str, rows: pl.DataFrame | None = N
     if table == "qrels" and rows is not None:
         same = rows.filter(*(pl.col(name) == value for name, value in first.items()))
         grades = f" with grades {same[:, -1].to_list()}"
+    if way_out is not None:
+        remedy = way_out()
+    else:
+        remedy = "duplicates='max' keeps the highest grade" if table == "qrels" else "it takes one row each"
     where = ", ".join(f"{name} {value!r}" for name, value in first.items())
-    way_out = {
-        "run": "duplicates='first' keeps the best-ranked",
-        "qrels": "duplicates='max' keeps the highest grade",
-    }.get(table, "it takes one row each")
-    raise DataError(f"{table} has a row twice{grades}: {where} ({repeated.height} such rows); {way_out}")
+    raise DataError(f"{table} has a row twice{grades}: {where} ({repeated.height} such rows); {remedy}")
 
 
-def refuse_strangers(run_rows: pl.LazyFrame, grades: pl.LazyFrame, query: str) -> None:
-    """Refuse tables without a common query, showing ids of both."""
-    shared = run_rows.join(grades, on=query, how="semi").select(query).head(1)
-    if not shared.collect(engine="streaming").is_empty():
-        return
-    examples = [frame.select(query).unique(maintain_order=True).head(3) for frame in (run_rows, grades)]
-    ours, theirs = pl.collect_all(examples)
-    if not ours.is_empty() and not theirs.is_empty():
+def apart_by_keys(
+    rows: pl.LazyFrame, ranking: Sequence[str], item: str, numbers: Sequence[str], otherwise: str
+) -> WayOut:
+    """Advise, when asked, the keys that make repeated rows distinct.
+
+    Parameters
+    ----------
+    rows : the whole table.
+    ranking : query and keys.
+    numbers : columns that are no keys, such as scores.
+    otherwise : what to do if no column tells rankings apart.
+    """
+    place = [*ranking, item]
+
+    def advise() -> str:
+        repeated = rows.filter(pl.struct(cs.by_name(place)).is_duplicated()).collect()
+        others = [
+            name
+            for name, dtype in repeated.schema.items()
+            if not (name in {*place, *numbers} or dtype.is_float() or dtype.is_nested())
+        ]
+        for size in (1, 2):
+            apart = [
+                [*ranking[1:], *more]
+                for more in combinations(others, size)
+                if not repeated.select(*place, *more).is_duplicated().any()
+            ]
+            if apart:
+                choices = " or ".join(f"keys={keys!r}" for keys in apart[:3])
+                return f"use {choices} if that tells rankings apart; otherwise {otherwise}"
+        return otherwise
+
+    return advise
+
+
+def refusing_infinite(column: str, ids: Sequence[str]) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """Refuse judgements with an infinite grade, naming the first."""
+
+    def check(qrels: pl.DataFrame) -> pl.DataFrame:
+        infinite = qrels.filter(pl.col(column).is_infinite())
+        if not infinite.is_empty():
+            where = ", ".join(f"{name} {infinite[name][0]!r}" for name in ids)
+            refuse_infinite(infinite[column], f"qrels.{column}", f" for {where}")
+        return qrels
+
+    return check
+
+
+def refuse_infinite(grades: pl.Series, name: str, where: str = "") -> None:
+    """Refuse grades that are infinite."""
+    infinite = grades.filter(grades.is_infinite())
+    if len(infinite):
         raise DataError(
-            f"run and qrels have no query in common: the run has {ours[query].to_list()}, …; "
-            f"the qrels {theirs[query].to_list()}, …"
+            f"{name} is {infinite[0]}{where} ({len(infinite)} such rows); grades are finite numbers: "
+            "write the highest or lowest grade, or null for an item that is not judged"
         )
+
+
+def refuse_strangers(run_rows: pl.LazyFrame, grades: pl.LazyFrame, query: str, item: str) -> None:
+    """Refuse tables without a common query, showing ids of both; warn if they have no item in common."""
+    if matches(run_rows, grades, [query, item]):
+        return
+    of_run, of_qrels = (_examples(frame, query) for frame in (run_rows, grades))
+    if not matches(run_rows, grades, [query]) and of_run and of_qrels:
+        raise DataError(
+            f"run and qrels have no query in common: the run has {of_run}, …; the qrels {of_qrels}, …"
+        )
+    warn_of_no_match(run_rows, grades, item)
+
+
+def matches(run_rows: pl.LazyFrame, grades: pl.LazyFrame, ids: Sequence[str]) -> bool:
+    """Tell whether a row of the run has the ids of a judgement."""
+    shared = run_rows.join(grades, on=ids, how="semi").select(cs.by_name(ids)).head(1)
+    return not shared.collect(engine="streaming").is_empty()
+
+
+def warn_of_no_match(run_rows: pl.LazyFrame, grades: pl.LazyFrame, item: str) -> None:
+    """Warn that nothing can be found, showing ids of both; empty tables explain themselves."""
+    of_run, of_qrels = (_examples(frame, item) for frame in (run_rows, grades))
+    if not of_run or not of_qrels:
+        return
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals["__name__"].startswith(__package__):
+        frame, level = frame.f_back, level + 1
+    message = (
+        "no item that the run returned is judged, so nothing counts as found: "
+        f"the run has {of_run}, …; the qrels {of_qrels}, …"
+    )
+    warnings.warn(message, NoMatchWarning, stacklevel=level)
+
+
+def _examples(frame: pl.LazyFrame, column: str) -> list[object]:
+    few = frame.select(cs.by_name(column)).unique(maintain_order=True).head(3)
+    return few.collect().to_series().to_list()
 
 
 DIFFERENT = f"{OURS}different "  # before a column's name: how many values of it a ranking has

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from polars_rank.refusals import no_nulls
+from polars_rank.refusals import matches, no_nulls, warn_of_no_match
 
 Score = Callable[[pl.DataFrame, pl.DataFrame, pl.DataFrame | None], pl.DataFrame]
 
@@ -26,12 +26,19 @@ class _Look(NamedTuple):
 
 
 def score_in_parts(
-    run: pl.LazyFrame, qrels: pl.LazyFrame, query: str, *, crossed: bool, score: Score, schema: pl.Schema
+    run: pl.LazyFrame,
+    qrels: pl.LazyFrame,
+    query: str,
+    item: str,
+    *,
+    crossed: bool,
+    score: Score,
+    schema: pl.Schema,
 ) -> pl.LazyFrame:
     """Score a run as a source of rows: nothing is read before the plan that it is part of is run.
 
     `score` takes whole queries of the run, their judgements, and the systems of the whole run; `crossed`
-    tells whether judged queries that no part holds count too.
+    tells whether judged queries that no part holds count too. Warns where no part has a judged `item`.
     """
     told = PROGRESS.get()
 
@@ -39,7 +46,7 @@ def score_in_parts(
         with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch: int | None
     ) -> Iterator[pl.DataFrame]:
         left = n_rows
-        for part in _scored(run, qrels, query, crossed=crossed, score=score, told=told):
+        for part in _scored(run, qrels, query, item, crossed=crossed, score=score, told=told):
             kept = part if predicate is None else part.filter(predicate)
             kept = kept if left is None else kept.head(left)
             left = None if left is None else left - kept.height
@@ -54,6 +61,7 @@ def _scored(
     run: pl.LazyFrame,
     qrels: pl.LazyFrame,
     query: str,
+    item: str,
     *,
     crossed: bool,
     score: Score,
@@ -63,17 +71,21 @@ def _scored(
     if rows <= ROWS_AT_ONCE:
         whole, judgements = pl.collect_all([run, qrels])
         yield score(whole, judgements, None)
+        if not matches(whole.lazy(), judgements.lazy(), [query, item]):
+            warn_of_no_match(whole.lazy(), judgements.lazy(), item)
         return
     judgements = qrels.sort(query).collect()
     look = _look(run, query)
-    seen, done = [], 0
+    seen, done, matched = [], 0, False
     empty = run.head(0).collect()
     for part in _stretches(run, query) if look.contiguous else _passes(run, query, rows):
         # Most rows have the query of the row above: what is left is few.
         starts = pl.col(query).filter((pl.col(query) != pl.col(query).shift()).fill_null(True))
         queries = part.select(starts.unique().sort())
         seen.append(queries)
-        yield score(part, _of_queries(judgements, queries, query), look.systems)
+        judged = _of_queries(judgements, queries, query)
+        matched = matched or matches(part.lazy(), judged.lazy(), [query, item])
+        yield score(part, judged, look.systems)
         done += part.height
         if told is not None:
             told(done, rows)
@@ -81,6 +93,8 @@ def _scored(
         unseen = judgements.join(pl.concat(seen), on=query, how="anti")
         if not unseen.is_empty():
             yield score(empty, unseen, look.systems)
+    if not matched:
+        warn_of_no_match(run, judgements.lazy(), item)
 
 
 def _look(run: pl.LazyFrame, query: str) -> _Look:

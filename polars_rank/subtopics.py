@@ -96,8 +96,6 @@ def judge_subtopics(
     judged = judge(run, highest, query=query, item=item, relevance=relevance, **judging).lazy()
     tables = unify_ids({"judged": judged.drop(relevance), "topics": topics}, items)
     wanted = tables["topics"].filter(relevant(pl.col(relevance), min_relevance)).select(*items, subtopic)
-    if judging.get("drop_identical"):
-        wanted = wanted.filter(pl.col(query) != pl.col(item))
     ideal = wanted.map_batches(
         partial(_greedy, items=items, subtopic=subtopic, alpha=alpha),
         schema=pl.Schema({**wanted.select(items).collect_schema(), "ideal_rank": pl.Int64()}),

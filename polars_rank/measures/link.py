@@ -11,7 +11,7 @@ from polars_rank.measures.rows import number, returned
 _SOURCE = "doi:10.48550/arXiv.2002.06914 (Berrendorf et al. 2020); Bordes et al. 2013"
 
 
-@measure(source=_SOURCE, names={"pykeen": {"mean_reciprocal_rank": {}}})
+@measure(source=_SOURCE, names={"pykeen": {"mean_reciprocal_rank": {}}}, needs_judgements=False)
 def mean_reciprocal_rank(rank: IntoColumn, *, not_found: IntoColumn | float = "zero") -> pl.Expr:
     r"""Mean of one over the rank of the true answer.
 
@@ -54,7 +54,7 @@ def mean_reciprocal_rank(rank: IntoColumn, *, not_found: IntoColumn | float = "z
     return _mean(1 / place, place, not_found).alias(name)
 
 
-@measure(source=_SOURCE, names={"pykeen": {"hits_at_k": {}, "hits": {}}})
+@measure(source=_SOURCE, names={"pykeen": {"hits_at_k": {}, "hits": {}}}, needs_judgements=False)
 def hits_at_k(rank: IntoColumn, *, k: int | None = None, not_found: IntoColumn | float = "zero") -> pl.Expr:
     r"""Share of the queries whose true answer is in the top k.
 
@@ -106,6 +106,7 @@ def hits_at_k(rank: IntoColumn, *, k: int | None = None, not_found: IntoColumn |
     bounds=(0.0, float("inf")),
     higher_is_better=False,
     names={"pykeen": {"mean_rank": {}, "arithmetic_mean_rank": {}}},
+    needs_judgements=False,
 )
 def mean_rank(rank: IntoColumn, *, not_found: IntoColumn | float = "zero") -> pl.Expr:
     r"""Mean rank of the true answer.

@@ -22,6 +22,7 @@ _EPSILON = 1e-5  # trec_eval's INFAP_EPSILON
 @measure(
     source="ir_measures Judged",
     names={"ir_measures": {"Judged": {}}},
+    needs_judgements=False,
 )
 def judged_share(
     rank: IntoColumn = "rank", relevance: IntoColumn = "relevance", *, k: int | None = None
@@ -142,6 +143,7 @@ def bpref(
 @measure(
     source="trec_eval unj; BEIR hole",
     names={"trec_eval": {"unj_k": {}}, "beir": {"Hole": {}}},
+    needs_judgements=False,
 )
 def unjudged_share(
     rank: IntoColumn = "rank", relevance: IntoColumn = "relevance", *, k: int | None = None
@@ -269,6 +271,7 @@ def inferred_ap(
     bounds=(0.0, float("inf")),
     aggregate="sum",
     names={"ir_measures": {"NumRet": {}}, "trec_eval": {"num_ret": {}}},
+    needs_judgements=False,
 )
 def num_returned(rank: IntoColumn = "rank") -> pl.Expr:
     r"""Number of items that were returned.
@@ -474,6 +477,7 @@ def num_nonrelevant_returned(
     source="trec_eval num_q",
     aggregate="sum",
     names={"ir_measures": {"NumQ": {}}, "trec_eval": {"num_q": {}}},
+    needs_judgements=False,
 )
 def num_queries(rank: IntoColumn = "rank") -> pl.Expr:
     r"""Number of queries: 1 for each that has a row.

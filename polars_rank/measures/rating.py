@@ -15,6 +15,7 @@ _UNBOUNDED = (0.0, float("inf"))
     higher_is_better=False,
     empty=None,
     names={"sklearn": {"root_mean_squared_error": {}}},
+    needs_judgements=False,
 )
 def rmse(prediction: IntoColumn = "prediction", actual: IntoColumn = "actual") -> pl.Expr:
     r"""Root mean squared error of predicted ratings.
@@ -57,6 +58,7 @@ def rmse(prediction: IntoColumn = "prediction", actual: IntoColumn = "actual") -
     higher_is_better=False,
     empty=None,
     names={"sklearn": {"mean_absolute_error": {}}},
+    needs_judgements=False,
 )
 def mae(prediction: IntoColumn = "prediction", actual: IntoColumn = "actual") -> pl.Expr:
     r"""Mean absolute error of predicted ratings.
@@ -99,6 +101,7 @@ def mae(prediction: IntoColumn = "prediction", actual: IntoColumn = "actual") ->
     higher_is_better=False,
     empty=None,
     names={"sklearn": {"mean_squared_error": {}}},
+    needs_judgements=False,
 )
 def mse(prediction: IntoColumn = "prediction", actual: IntoColumn = "actual") -> pl.Expr:
     r"""Mean squared error of predicted ratings.
