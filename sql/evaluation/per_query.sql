@@ -452,7 +452,7 @@ FROM rank.evaluate(
     CASE
         WHEN
             duplicates::varchar = 'error' AND coalesce(ties::varchar, '') NOT IN ('best', 'worst')
-            AND list_has_all(['system'], rank.main._names(keys, []))
+            AND list_has_all(['system'], rank.main._names(keys))
             THEN '_rank_short'
         ELSE '_rank_judged_whole'
     END,

@@ -39,7 +39,7 @@ WITH
             struct_pack(*COLUMNS([
                 c FOR c IN (*)
                 IF c = '_rank_none' OR (
-                    list_contains(rank.main._names(try_cast(attributes AS varchar []), []), lower(c))
+                    list_contains(rank.main._names(try_cast(attributes AS varchar [])), lower(c))
                     AND NOT list_contains(rank.main._names(keys, otherwise := ['system']), lower(c))
                 )
             ])) AS about,
@@ -48,7 +48,7 @@ WITH
                 IF NOT list_contains(
                     ['query', 'item', 'rank', '_rank_blank', '_rank_no_score']
                     || rank.main._names(keys, otherwise := ['system'])
-                    || rank.main._names(try_cast(attributes AS varchar []), []),
+                    || rank.main._names(try_cast(attributes AS varchar [])),
                     lower(c)
                 )
             ])) AS kept,
