@@ -25,8 +25,25 @@ WITH
         FROM (SELECT *, NULL::boolean AS _rank_no_item FROM query_table(judged))
     ),
 
+    -- Of the judged rows, as they are few; a hash is much cheaper to group by than ids. Rows are compared only if two
+    -- hashes are equal: a join with nothing reads no table.
+    _rank_alike AS (
+        SELECT hash(ranking, item) AS alike
+        FROM _rank_rows
+        WHERE item IS NOT NULL AND relevance IS NOT NULL AND rank.main._is_number(relevance)
+        GROUP BY alike
+        HAVING count(*) > 1
+    ),
+
     _rank_repeated AS (
-        SELECT ranking, item FROM _rank_rows WHERE item IS NOT NULL GROUP BY ranking, item HAVING count(*) > 1 LIMIT 1
+        SELECT ranking, item
+        FROM _rank_rows
+        WHERE
+            item IS NOT NULL AND relevance IS NOT NULL AND rank.main._is_number(relevance)
+            AND hash(ranking, item) IN (SELECT alike FROM _rank_alike)
+        GROUP BY ranking, item
+        HAVING count(*) > 1
+        LIMIT 1
     ),
 
     -- Columns that differ in each of the repeated rows.
@@ -37,7 +54,7 @@ WITH
                 SELECT count(*) AS _rank_copies, count(DISTINCT COLUMNS(* EXCLUDE (_rank_row)))
                 FROM (
                     SELECT 0 AS _rank_row, _rank_others.*
-                    FROM _rank_rows AS r INNER JOIN _rank_repeated AS twice ON r.ranking = twice.ranking AND r.item = twice.item
+                    FROM _rank_rows AS r INNER JOIN _rank_repeated AS twice ON r.ranking IS NOT DISTINCT FROM twice.ranking AND r.item = twice.item
                 )
             )
             ON COLUMNS(* EXCLUDE (_rank_copies)) INTO NAME name VALUE different
@@ -87,14 +104,14 @@ FROM (
     SELECT
         ranking AS _rank_ranking,
         count(CASE WHEN rank.main._is_number(relevance) THEN relevance END) AS _rank_grades,
-        rank.ndcg(rank, relevance, k := k) AS ndcg,
-        rank.average_precision(rank, relevance, k := k) AS average_precision,
-        rank.reciprocal_rank(rank, relevance, k := k) AS reciprocal_rank,
-        rank.precision(rank, relevance, k := k) AS precision,
-        rank.recall(rank, relevance, k := k) AS recall,
-        rank.f_measure(rank, relevance, k := k) AS f_measure,
-        rank.success(rank, relevance, k := k) AS success,
-        rank.judged_share(rank, relevance, k := k) AS judged_share,
+        rank.ndcg(rank, relevance, k := try_cast(k AS double)) AS ndcg,
+        rank.average_precision(rank, relevance, k := try_cast(k AS double)) AS average_precision,
+        rank.reciprocal_rank(rank, relevance, k := try_cast(k AS double)) AS reciprocal_rank,
+        rank.precision(rank, relevance, k := try_cast(k AS double)) AS precision,
+        rank.recall(rank, relevance, k := try_cast(k AS double)) AS recall,
+        rank.f_measure(rank, relevance, k := try_cast(k AS double)) AS f_measure,
+        rank.success(rank, relevance, k := try_cast(k AS double)) AS success,
+        rank.judged_share(rank, relevance, k := try_cast(k AS double)) AS judged_share,
         rank.r_precision(rank, relevance) AS r_precision,
         rank.bpref(rank, relevance) AS bpref
     FROM _rank_rows
