@@ -269,7 +269,7 @@ WITH
                 generate_subscripts(points, 1) AS place
             FROM _rank_lists
         ) AS l
-        SEMI JOIN _rank_hits AS h
+        INNER JOIN (SELECT DISTINCT query, key, points FROM _rank_hits) AS h
             ON
                 l.query = h.query
                 AND (typeof(h.key) = 'STRUCT(_rank_none INTEGER)' OR l.key = h.key)
