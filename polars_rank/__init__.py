@@ -1,8 +1,9 @@
 """Evaluate rankings where the data lives: measures as Polars expressions and DuckDB SQL macros."""
 
 import polars_rank.core.interrupts  # noqa: F401 - first: Ctrl-C during the imports below
-from polars_rank.comparison.compared_systems import adjust, compare
+from polars_rank.comparison.compared_systems import compare
 from polars_rank.comparison.contributions import diff, gains
+from polars_rank.comparison.corrections import adjust
 from polars_rank.comparison.correlations import kendall_tau, rbo, spearman, tau_ap
 from polars_rank.comparison.sample_size import power
 from polars_rank.core.errors import DataError, DataWarning, NoMatchWarning

@@ -72,8 +72,8 @@ def compare_runs(
     output
         Output file for the table; .csv, .json, .md, .tex and .html select the format.
     """
+    from polars_rank.reporting.leaderboards import leaderboard, standings  # noqa: PLC0415
     from polars_rank.reporting.page import page  # noqa: PLC0415 - only this command needs it
-    from polars_rank.reporting.standings import leaderboard, standings  # noqa: PLC0415
 
     keep_inputs([output, html], [qrels, *runs, query_texts, item_texts])
     shown = output_format(format, output, get_args(CompareFormat))

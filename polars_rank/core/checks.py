@@ -4,6 +4,7 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from itertools import combinations
+from numbers import Real
 
 import polars as pl
 import polars.selectors as cs
@@ -52,6 +53,15 @@ def require_number(dtype: pl.DataType, name: str) -> None:
     """Refuse what casts to a number and is none: text, dates, durations."""
     if not (dtype.is_numeric() or isinstance(dtype, pl.Boolean | pl.Null)):
         raise DataError(f"{name} has type {dtype}, which is no number: cast it first")
+
+
+def require_sampling(level: float, samples: int, seed: int) -> None:
+    """Refuse a confidence level, a number of samples or a seed that is out of range."""
+    if isinstance(level, bool) or not isinstance(level, Real) or not 0 < level < 1:
+        raise ValueError(f"level must be above 0 and below 1, got {level!r}; 0.95 is usual")
+    for name, value, least in (("samples", samples, 1), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
 
 
 def grade_of(qrels: pl.LazyFrame, relevance: str) -> pl.Expr:

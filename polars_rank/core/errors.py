@@ -195,3 +195,6 @@ def needs(purpose: str, package: str, *modules: str) -> Callable[[Callable[P, R]
         return call
 
     return decorate
+
+
+needs_scipy = needs("statistics", "scipy", "scipy", "numpy")

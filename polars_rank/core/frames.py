@@ -10,6 +10,7 @@ from polars_rank.core.errors import DataError, require_columns
 
 Frame = pl.DataFrame | pl.LazyFrame
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
+Name = TypeVar("Name", bound=str)
 
 
 def as_lazy(frame: object, table: str) -> pl.LazyFrame:
@@ -49,6 +50,11 @@ def id_kind(dtype: pl.DataType, column: str, table: str) -> str:
         f"{table}.{column} has type {dtype}; ids are text, integers or binary: cast it first "
         f"(for whole floats .cast(pl.Int64), for others .cast(pl.String))"
     )
+
+
+def as_list(names: Name | Sequence[Name] | None) -> list[Name]:
+    """Return a list of names, given one name, several, or None."""
+    return [names] if isinstance(names, str) else list(names or [])
 
 
 # Before the name of a user's column, so that no column of our own is called alike.

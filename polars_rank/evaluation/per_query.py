@@ -1,6 +1,6 @@
 """A judged table becomes a per-query table, and that a summary."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict, TypeVar, Unpack, get_args
 
 import polars as pl
@@ -16,6 +16,15 @@ from polars_rank.core.errors import (
 )
 from polars_rank.core.frames import OURS, Frame, as_lazy, like, refuse_names, unify_ids, with_system
 from polars_rank.core.ordering import OrderBy, ScoreType, Ties
+from polars_rank.evaluation.asked_measures import (
+    JUDGED_ONLY,
+    Calls,
+    columns_read,
+    expression_of,
+    judged_rows_suffice,
+    needs_judgements,
+    read_measures,
+)
 from polars_rank.evaluation.batches import score_in_parts
 from polars_rank.evaluation.shared_plan import SharedPlan, is_flat
 from polars_rank.evaluation.summary import SummaryInterval, summary_statistics
@@ -31,13 +40,11 @@ from polars_rank.judging.judged_table import (
 from polars_rank.judging.user_tables import readable, refuse_run, without_repeats
 from polars_rank.measures.catalogue import Aggregate, programs
 from polars_rank.measures.conventions import convention_of
-from polars_rank.measures.names import Call, expand, parse
+from polars_rank.measures.names import Call, parse
 from polars_rank.measures.rows import judged, number, returned
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
-Calls = Mapping[str, Call | pl.Expr]
 
-_JUDGED_ONLY = f"{OURS}rank among judged"
 _GRADES = f"{OURS}number of grades"
 _VARIES = (
     "by names {name}, which varies within a ranking ({where}): a missed item would fall out of its slice"
@@ -150,7 +157,7 @@ def evaluate(
         "keys": keys,
     }.items():
         refuse_patterns(argument, names or [])
-    calls, carried = _read(measures, convention), list(by or [])
+    calls, carried = read_measures(measures, convention), list(by or [])
     if qrels is not None:
         tables = []
         for ways, chosen in _by_ranking(calls, convention):
@@ -165,7 +172,7 @@ def evaluate(
     refuse_names("keys", keys or [], columns.values())
     ranking = _ranking(rows, query, keys)
     rows = readable(table, rank, relevance, rank_base)
-    check = without_repeats(table, ranking, item, relevance, _columns_read(calls))
+    check = without_repeats(table, ranking, item, relevance, columns_read(calls))
     if isinstance(table, pl.DataFrame) and len(ranking) == 1 and table[query].is_sorted():
         # Grouping streams through a sorted column; looking costs a hundredth of the grouping.
         rows = rows.with_columns(pl.col(query).set_sorted())
@@ -213,7 +220,7 @@ def _score_run(
         run: Frame, qrels: Frame, *, part: bool = False, systems: pl.DataFrame | None = None
     ) -> pl.LazyFrame:
         complete = options.queries in ("qrels", "both")
-        if complete and not by and all(map(_needs_judged_rows_alone, calls.values())):
+        if complete and not by and all(map(judged_rows_suffice, calls.values())):
             parts = judged_rows_alone(run, qrels, options, part=part, systems=systems)
             return _per_query(parts.matched, calls, parts.ranking, by, columns, parts=parts)
         judged = judged_table(run, qrels, options, part=part, systems=systems)
@@ -241,44 +248,6 @@ def _ranking(rows: pl.LazyFrame, query: str, keys: Sequence[str] | None) -> list
     return [query, *(default if keys is None else keys)]
 
 
-def _needs_judged_rows_alone(call: Call | pl.Expr) -> bool:
-    """Whether the judged rows and the number of returned rows are enough for the value."""
-    if not isinstance(call, Call) or call.judged_only:
-        return False
-    return is_flat(call) or call.measure.ignores_unjudged
-
-
-def _read(
-    measures: str | pl.Expr | Sequence[str | pl.Expr], convention: str | None
-) -> dict[str, Call | pl.Expr]:
-    single = isinstance(measures, str | pl.Expr) or not isinstance(measures, Iterable)
-    given: Any = [measures] if single else measures
-    calls: dict[str, Call | pl.Expr] = {}
-    for each in given:
-        if not isinstance(each, str | pl.Expr):
-            example = "'nDCG@10' or rank.ndcg(k=10)"
-            raise TypeError(f"measures must be names or expressions, such as {example}; got {each!r}")
-        texts = expand(each, convention=convention) if isinstance(each, str) else [each.meta.output_name()]
-        for name in texts:
-            if name in calls:
-                raise ValueError(f"measures names {name!r} twice; give it once, or another .alias(...)")
-            calls[name] = _of_judged_table(name, convention) if isinstance(each, str) else each
-    if not calls:
-        raise ValueError("measures is empty; name at least one, such as 'nDCG@10'")
-    return calls
-
-
-def _of_judged_table(name: str, convention: str | None) -> Call:
-    """Read a measure, and refuse one that takes a row a query: over a row an item it means nothing."""
-    call = parse(name, convention=convention)
-    if any(parameter.default is parameter.empty for parameter in call.measure.parameters.values()):
-        raise ValueError(
-            f"measure {name!r} takes one row a query, the rank of its answer; a judged table wants 'RR', "
-            f"'success' or the like. On such rows, use the expression: rank.{call.measure.name}(\"rank\")"
-        )
-    return call
-
-
 def _per_query(
     rows: pl.LazyFrame,
     calls: Calls,
@@ -301,9 +270,9 @@ def _per_query(
     if any(isinstance(call, Call) and call.judged_only for call in calls.values()):
         kept = returned(number(columns["rank"])) & judged(number(columns["relevance"]))
         again = pl.when(kept).then(number(columns["rank"])).rank("min").over(ranking)
-        rows = rows.with_columns(again.alias(_JUDGED_ONLY))
+        rows = rows.with_columns(again.alias(JUDGED_ONLY))
     flat = {name: call for name, call in calls.items() if isinstance(call, Call) and is_flat(call)}
-    others = [_expression(call, columns).alias(name) for name, call in calls.items() if name not in flat]
+    others = [expression_of(call, columns).alias(name) for name, call in calls.items() if name not in flat]
     plan = SharedPlan(flat, columns, schema)
     if parts is not None:
         rankings = _rankings_of_parts(parts, plan, others)
@@ -324,17 +293,11 @@ def _per_query(
         rankings = rankings.map_batches(
             refusing_variation(carried, ranking, _VARIES, _remedy_of_variation), validate_output_schema=False
         )
-    needy = [name for name, call in calls.items() if _needs_judgements(call)]
+    needy = [name for name, call in calls.items() if needs_judgements(call)]
     result = plan.add_to(rankings, rows, ranking).with_columns(
         pl.when(pl.col(_GRADES) > 0).then(name).alias(name) for name in needy
     )
     return result.select(*ranking, *carried, *calls).sort(ranking)
-
-
-def _remedy_of_variation(name: str) -> Message:
-    as_key, as_attribute = Setting("keys", [name]), Setting("attributes", [name])
-    fill = " of judge fills it on every row"
-    return ("if it tells rankings apart, ", as_key, "; if it describes the query, ", as_attribute, fill)
 
 
 def _rankings_of_parts(parts: Pieces, plan: SharedPlan, others: Sequence[pl.Expr]) -> pl.LazyFrame:
@@ -351,34 +314,10 @@ def _rankings_of_parts(parts: Pieces, plan: SharedPlan, others: Sequence[pl.Expr
     return rankings
 
 
-def _columns_read(calls: Calls) -> set[str]:
-    """Name what the measures read, under the names of their arguments."""
-    return {
-        name
-        for call in calls.values()
-        for name in (call.measure.columns if isinstance(call, Call) else call.meta.root_names())
-    }
-
-
-def _needs_judgements(call: Call | pl.Expr) -> bool:
-    """Tell whether a ranking without a judged row has no value; an expression is told by its name."""
-    if isinstance(call, Call):
-        return call.measure.needs_judgements
-    renamed = call.meta.output_name() != call.meta.undo_aliases().meta.output_name()
-    names = [each.meta.output_name() for each in (call, *(call.meta.pop() if renamed else []))]
-    for name in names:
-        try:
-            return parse(name).measure.needs_judgements
-        except ValueError:
-            continue
-    return False
-
-
-def _expression(call: Call | pl.Expr, columns: Mapping[str, str]) -> pl.Expr:
-    if isinstance(call, pl.Expr):
-        return call
-    rank = _JUDGED_ONLY if call.judged_only else columns["rank"]
-    return call.expression(**{**columns, "rank": rank})
+def _remedy_of_variation(name: str) -> Message:
+    as_key, as_attribute = Setting("keys", [name]), Setting("attributes", [name])
+    fill = " of judge fills it on every row"
+    return ("if it tells rankings apart, ", as_key, "; if it describes the query, ", as_attribute, fill)
 
 
 def summarize(

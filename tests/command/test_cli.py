@@ -21,7 +21,7 @@ from polars_rank.command.arguments import in_shell
 from polars_rank.command.output import as_text
 from polars_rank.core.errors import Setting
 from polars_rank.evaluation import batches as scanning
-from polars_rank.reporting.standings import standings
+from polars_rank.reporting.leaderboards import standings
 
 COLLECTIONS = Path(__file__).parents[1] / "collections"
 MODULE = [sys.executable, "-m", "polars_rank"]
