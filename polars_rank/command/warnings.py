@@ -8,7 +8,7 @@ import polars as pl
 from polars_rank.core.errors import DataError
 from polars_rank.core.frames import Frame, as_lazy
 from polars_rank.core.ordering import distinct_places
-from polars_rank.judging.judged_table import Queries
+from polars_rank.judging.options import Queries
 
 WATCHED = ("judged_share@10", "num_returned")
 """The measures that `unjudged_note` reads."""

@@ -1,32 +1,36 @@
 """A judged table becomes a per-query table, and that a summary."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypedDict, TypeVar, Unpack, get_args
+from typing import Any, Literal, TypedDict, Unpack, get_args
 
 import polars as pl
 
 from polars_rank.core.checks import DIFFERENT, refusing_variation
 from polars_rank.core.errors import DataError, refuse_patterns, require_choice, require_columns
-from polars_rank.core.frames import OURS, Frame, as_lazy, like, refuse_names, unify_ids, with_system
+from polars_rank.core.frames import (
+    OURS,
+    Frame,
+    FrameT,
+    as_frame,
+    as_lazy,
+    as_list,
+    like,
+    refuse_names,
+    unify_ids,
+    with_system,
+)
 from polars_rank.core.ordering import OrderBy, ScoreType, Ties
 from polars_rank.evaluation.batches import score_in_parts
 from polars_rank.evaluation.shared_plan import JUDGED, RETURNED, counts, flat_plan, is_flat
 from polars_rank.evaluation.summary import SummaryInterval, summary_statistics
-from polars_rank.judging.judged_table import (
-    Duplicates,
-    Judging,
-    Pieces,
-    Queries,
-    above,
-    judged_rows_alone,
-    judged_table,
-)
+from polars_rank.judging.judged_table import judged_rows_only, judged_table
+from polars_rank.judging.matching import JudgedParts
+from polars_rank.judging.options import Duplicates, JudgeOptions, Queries, over_defaults, ranking_keys
 from polars_rank.judging.user_tables import readable, refuse_run, without_repeats
 from polars_rank.measures.catalogue import Aggregate, Call, expand, parse, programs
 from polars_rank.measures.conventions import convention_of
 from polars_rank.measures.rows import judged, number, returned
 
-FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 Calls = Mapping[str, Call | pl.Expr]
 
 _JUDGED_ONLY = f"{OURS}rank among judged"
@@ -45,7 +49,7 @@ _OF_JUDGED_ROWS = {
 class JudgingOptions(TypedDict, total=False):
     """The options that `evaluate` hands on to `judge`."""
 
-    attributes: Frame | Sequence[str] | None
+    attributes: str | Sequence[str] | Frame | None
     order_by: OrderBy | None
     descending: bool
     ties: Ties
@@ -63,14 +67,15 @@ def evaluate(
     measures: str | pl.Expr | Sequence[str | pl.Expr],
     *,
     qrels: Frame | None = None,
-    by: Sequence[str] | None = None,
-    keys: Sequence[str] | None = None,
+    by: str | Sequence[str] | None = None,
+    keys: str | Sequence[str] | None = None,
     convention: str | None = None,
     rank_base: Literal[0, 1] = 1,
     query: str = "query",
     item: str = "item",
     rank: str = "rank",
     relevance: str = "relevance",
+    system: str | None = "system",
     **judging: Unpack[JudgingOptions],
 ) -> FrameT:
     r"""Score every ranking: one row a query and system, one column a measure.
@@ -141,27 +146,25 @@ def evaluate(
     """
     columns = {"query": query, "rank": rank, "relevance": relevance}
     require_choice("rank_base", rank_base, (0, 1))
-    refuse_names("by", by or [], ())
-    for argument, names in {
-        **{part: [name] for part, name in columns.items()},
-        "by": by,
-        "keys": keys,
-    }.items():
-        refuse_patterns(argument, names or [])
-    calls, carried = _read(measures, convention), list(by or [])
+    carried: list[str] = as_list(by)
+    refuse_names("by", carried, ())
+    named: dict[str, Any] = {**columns, "by": by, "keys": keys, "system": system}
+    for argument, names in named.items():
+        refuse_patterns(argument, as_list(names))
+    calls, table = _read(measures, convention), as_frame(table, "table" if qrels is None else "run")
     if qrels is not None:
-        tables = []
+        tables, qrels = [], as_frame(qrels, "qrels")
         for ways, chosen in _by_ranking(calls, convention):
-            given = {"keys": keys, "rank_base": rank_base, "item": item, **columns}
-            arguments: dict[str, Any] = {**given, **above(ways, judging)}
-            tables.append(_score_run(table, qrels, chosen, Judging(**arguments), carried))
-        return like(table, _side_by_side(tables, _ranking(tables[0], query, keys), carried, calls))
+            given = {"keys": keys, "system": system, "rank_base": rank_base, "item": item, **columns}
+            arguments: dict[str, Any] = {**given, **over_defaults(ways, judging)}
+            tables.append(_score_run(table, qrels, chosen, JudgeOptions(**arguments), carried))
+        return like(table, _side_by_side(tables, _ranking(tables[0], query, keys, system), carried, calls))
     if judging:
         raise ValueError(f"{', '.join(judging)}: only a run is judged; give qrels= too")
-    rows = as_lazy(table, "table")
+    rows = table.lazy()
     refuse_run(rows.collect_schema(), columns)
-    refuse_names("keys", keys or [], columns.values())
-    ranking = _ranking(rows, query, keys)
+    refuse_names("keys", as_list(keys), columns.values())
+    ranking = _ranking(rows, query, keys, system)
     rows = readable(table, rank, relevance, rank_base)
     check = without_repeats(table, ranking, item, relevance, _columns_read(calls))
     if isinstance(table, pl.DataFrame) and len(ranking) == 1 and table[query].is_sorted():
@@ -201,7 +204,7 @@ def _score_run(
     run: Frame,
     qrels: Frame,
     calls: Calls,
-    options: Judging,
+    options: JudgeOptions,
     by: Sequence[str],
 ) -> pl.LazyFrame:
     columns = {"query": options.query, "rank": options.rank, "relevance": options.relevance}
@@ -212,10 +215,12 @@ def _score_run(
     ) -> pl.LazyFrame:
         complete = options.queries in ("qrels", "both")
         if complete and not by and all(map(_needs_judged_rows_alone, calls.values())):
-            parts = judged_rows_alone(run, qrels, options, part=part, systems=systems)
+            parts = judged_rows_only(run, qrels, options, part=part, systems=systems)
             return _from_judged_rows(parts, calls, columns)
         judged = judged_table(run, qrels, options, part=part, systems=systems)
-        return _per_query(judged, calls, _ranking(judged, options.query, options.keys), by, columns)
+        return _per_query(
+            judged, calls, _ranking(judged, options.query, options.keys, options.system), by, columns
+        )
 
     whole = score(run, qrels)
     if isinstance(run, pl.DataFrame):
@@ -227,16 +232,18 @@ def _score_run(
         options.query,
         options.item,
         crossed=options.queries in ("qrels", "all"),
+        system=options.system,
         score=lambda run, qrels, systems: score(run, qrels, part=True, systems=systems).collect(
             engine="streaming"
         ),
         schema=whole.collect_schema(),
-    ).sort(_ranking(whole, options.query, options.keys))
+    ).sort(_ranking(whole, options.query, options.keys, options.system))
 
 
-def _ranking(rows: pl.LazyFrame, query: str, keys: Sequence[str] | None) -> list[str]:
-    default = ["system"] if "system" in rows.collect_schema() else []
-    return [query, *(default if keys is None else keys)]
+def _ranking(
+    rows: pl.LazyFrame, query: str, keys: str | Sequence[str] | None, system: str | None
+) -> list[str]:
+    return [query, *ranking_keys(keys, system, rows.collect_schema().names())]
 
 
 def _needs_judged_rows_alone(call: Call | pl.Expr) -> bool:
@@ -246,7 +253,7 @@ def _needs_judged_rows_alone(call: Call | pl.Expr) -> bool:
     return is_flat(call) or call.measure.name in _OF_JUDGED_ROWS
 
 
-def _from_judged_rows(parts: Pieces, calls: Calls, columns: Mapping[str, str]) -> pl.LazyFrame:
+def _from_judged_rows(parts: JudgedParts, calls: Calls, columns: Mapping[str, str]) -> pl.LazyFrame:
     """Score rankings that have a judged row each, from the judged rows and the number of those returned."""
     refuse_names("measures", list(calls), parts.ranking)
     flat, others = _plans(calls, columns)
@@ -451,8 +458,8 @@ def summarize(
     """
     rows = as_lazy(per_query, "per_query")
     schema = rows.collect_schema()
-    slices: list[str] = with_system([by] if isinstance(by, str) else by or [], system, schema.names())
-    chosen: Sequence[str] | None = [measures] if isinstance(measures, str) else measures
+    slices: list[str] = with_system(as_list(by), system, schema.names())
+    chosen: list[str] | None = None if measures is None else as_list(measures)
     require_columns(schema, [*slices, *(chosen or [])], "per_query")
     aggregates = _aggregates(schema, slices, chosen, convention)
     if aggregate is not None:

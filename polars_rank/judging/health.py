@@ -1,16 +1,24 @@
 """The health of the tables: what would make a measure say something else than its reader thinks."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import polars as pl
 
 from polars_rank.core.checks import require_number
 from polars_rank.core.errors import DataError, refuse_patterns, require_columns
-from polars_rank.core.frames import Frame, as_lazy, id_kind, like, require_different
+from polars_rank.core.frames import (
+    Frame,
+    FrameT,
+    as_frame,
+    as_lazy,
+    as_list,
+    id_kind,
+    like,
+    require_different,
+)
 from polars_rank.core.ordering import distinct_places, ordinal, score_key
-
-FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
+from polars_rank.judging.options import ranking_keys
 
 
 class Finding(NamedTuple):
@@ -37,7 +45,7 @@ def check(
     table: FrameT,
     qrels: Frame | None = None,
     *,
-    keys: Sequence[str] | None = None,
+    keys: str | Sequence[str] | None = None,
     k: int = 10,
     min_relevance: float = 1,
     max_relevance: float = 4,
@@ -47,6 +55,7 @@ def check(
     score: str = "score",
     rank: str = "rank",
     relevance: str = "relevance",
+    system: str | None = "system",
 ) -> FrameT:
     r"""Look for what is legal but seldom meant, in run and qrels or in a judged table.
 
@@ -107,14 +116,17 @@ def check(
         raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
     names = {"query": query, "item": item, "score": score, "rank": rank, "relevance": relevance}
     require_different(names)
-    for argument, given in {**{part: [name] for part, name in names.items()}, "keys": keys or []}.items():
+    for argument, given in {**{part: [name] for part, name in names.items()}, "keys": as_list(keys)}.items():
         refuse_patterns(argument, given)
     limits = Limits(k, min_relevance, max_relevance)
+    table = as_frame(table, "table" if qrels is None else "run")
+    chosen = ranking_keys(keys, system, table.collect_schema().names())
     if qrels is None:
-        findings = _of_judged(as_lazy(table, "table"), names, keys, limits, descending=descending)
+        findings = _of_judged(table.lazy(), names, chosen, limits, descending=descending)
     else:
-        run, judgements = as_lazy(table, "run"), as_lazy(qrels, "qrels")
-        findings = _of_run(run, judgements, names, keys, limits, descending=descending)
+        findings = _of_run(
+            table.lazy(), as_lazy(qrels, "qrels"), names, chosen, limits, descending=descending
+        )
     plans = [
         rows.select(
             pl.lit(place).alias("place"),
@@ -131,7 +143,7 @@ def _of_run(
     run: pl.LazyFrame,
     qrels: pl.LazyFrame,
     names: dict[str, str],
-    keys: Sequence[str] | None,
+    keys: Sequence[str],
     limits: Limits,
     *,
     descending: bool,
@@ -175,7 +187,7 @@ def _of_run(
 def _of_judged(
     table: pl.LazyFrame,
     names: dict[str, str],
-    keys: Sequence[str] | None,
+    keys: Sequence[str],
     limits: Limits,
     *,
     descending: bool,
@@ -214,13 +226,12 @@ def _of_judged(
 
 
 def _rows(
-    frame: pl.LazyFrame, names: dict[str, str], keys: Sequence[str] | None, table: str
+    frame: pl.LazyFrame, names: dict[str, str], keys: Sequence[str], table: str
 ) -> tuple[pl.LazyFrame, set[str]]:
     """Give the columns one name and type each, and tell which of them there are."""
     schema = frame.collect_schema()
-    keys = list(keys) if keys is not None else ["system"] if "system" in schema else []
     ids = ["query"] if table == "table" and names["item"] not in schema else ["query", "item"]
-    require_columns(schema, [names[name] for name in ids] + keys, table)
+    require_columns(schema, [*(names[name] for name in ids), *keys], table)
     numbers = {}
     for name in ("score", "rank", "relevance"):
         dtype = schema.get(names[name])
