@@ -1,12 +1,19 @@
 """A judged table becomes a per-query table, and that a summary."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack, get_args
 
 import polars as pl
 
 from polars_rank.core.checks import DIFFERENT, refusing_variation
-from polars_rank.core.errors import DataError, refuse_patterns, require_choice, require_columns
+from polars_rank.core.errors import (
+    DataError,
+    Message,
+    Setting,
+    refuse_patterns,
+    require_choice,
+    require_columns,
+)
 from polars_rank.core.frames import (
     OURS,
     Frame,
@@ -20,30 +27,31 @@ from polars_rank.core.frames import (
     with_system,
 )
 from polars_rank.core.ordering import OrderBy, ScoreType, Ties
+from polars_rank.evaluation.asked_measures import (
+    JUDGED_ONLY,
+    Calls,
+    columns_read,
+    expression_of,
+    judged_rows_suffice,
+    needs_judgements,
+    read_measures,
+)
 from polars_rank.evaluation.batches import score_in_parts
-from polars_rank.evaluation.shared_plan import JUDGED, RETURNED, counts, flat_plan, is_flat
+from polars_rank.evaluation.shared_plan import SharedPlan, is_flat
 from polars_rank.evaluation.summary import SummaryInterval, summary_statistics
 from polars_rank.judging.judged_table import judged_rows_only, judged_table
 from polars_rank.judging.matching import JudgedParts
 from polars_rank.judging.options import Duplicates, JudgeOptions, Queries, over_defaults, ranking_keys
 from polars_rank.judging.user_tables import readable, refuse_run, without_repeats
-from polars_rank.measures.catalogue import Aggregate, Call, expand, parse, programs
+from polars_rank.measures.catalogue import Aggregate, programs
 from polars_rank.measures.conventions import convention_of
+from polars_rank.measures.names import Call, parse
 from polars_rank.measures.rows import judged, number, returned
 
-Calls = Mapping[str, Call | pl.Expr]
-
-_JUDGED_ONLY = f"{OURS}rank among judged"
 _GRADES = f"{OURS}number of grades"
 _VARIES = (
-    "by names {name}, which varies within a ranking ({where}): a missed item would fall out of its slice. "
-    "If it tells rankings apart, keys=[{name}]; if it describes the query, attributes=[{name}] of judge "
-    "fills it on every row"
+    "by names {name}, which varies within a ranking ({where}): a missed item would fall out of its slice"
 )
-_OF_JUDGED_ROWS = {
-    *("bpref", "rbp", "rbp_residual", "err", "nerr", "sdcg", "bpm", "insq", "inst"),
-    *("interpolated_precision", "eleven_point_precision", "inferred_ap", "num_nonrelevant_returned"),
-}
 
 
 class JudgingOptions(TypedDict, total=False):
@@ -151,7 +159,7 @@ def evaluate(
     named: dict[str, Any] = {**columns, "by": by, "keys": keys, "system": system}
     for argument, names in named.items():
         refuse_patterns(argument, as_list(names))
-    calls, table = _read(measures, convention), as_frame(table, "table" if qrels is None else "run")
+    calls, table = read_measures(measures, convention), as_frame(table, "table" if qrels is None else "run")
     if qrels is not None:
         tables, qrels = [], as_frame(qrels, "qrels")
         for ways, chosen in _by_ranking(calls, convention):
@@ -166,7 +174,7 @@ def evaluate(
     refuse_names("keys", as_list(keys), columns.values())
     ranking = _ranking(rows, query, keys, system)
     rows = readable(table, rank, relevance, rank_base)
-    check = without_repeats(table, ranking, item, relevance, _columns_read(calls))
+    check = without_repeats(table, ranking, item, relevance, columns_read(calls))
     if isinstance(table, pl.DataFrame) and len(ranking) == 1 and table[query].is_sorted():
         # Grouping streams through a sorted column; looking costs a hundredth of the grouping.
         rows = rows.with_columns(pl.col(query).set_sorted())
@@ -214,9 +222,9 @@ def _score_run(
         run: Frame, qrels: Frame, *, part: bool = False, systems: pl.DataFrame | None = None
     ) -> pl.LazyFrame:
         complete = options.queries in ("qrels", "both")
-        if complete and not by and all(map(_needs_judged_rows_alone, calls.values())):
+        if complete and not by and all(map(judged_rows_suffice, calls.values())):
             parts = judged_rows_only(run, qrels, options, part=part, systems=systems)
-            return _from_judged_rows(parts, calls, columns)
+            return _per_query(parts.matched, calls, parts.ranking, by, columns, parts=parts)
         judged = judged_table(run, qrels, options, part=part, systems=systems)
         return _per_query(
             judged, calls, _ranking(judged, options.query, options.keys, options.system), by, columns
@@ -246,63 +254,6 @@ def _ranking(
     return [query, *ranking_keys(keys, system, rows.collect_schema().names())]
 
 
-def _needs_judged_rows_alone(call: Call | pl.Expr) -> bool:
-    """Tell the measures to which an unjudged item means nothing: its place is in the ranks of the others."""
-    if not isinstance(call, Call) or call.judged_only:
-        return False
-    return is_flat(call) or call.measure.name in _OF_JUDGED_ROWS
-
-
-def _from_judged_rows(parts: JudgedParts, calls: Calls, columns: Mapping[str, str]) -> pl.LazyFrame:
-    """Score rankings that have a judged row each, from the judged rows and the number of those returned."""
-    refuse_names("measures", list(calls), parts.ranking)
-    flat, others = _plans(calls, columns)
-    rankings, wanted = parts.rankings, counts(flat, columns["rank"], columns["relevance"])
-    for source, prefix in ((parts.ranked, RETURNED), (parts.matched, JUDGED)):
-        chosen = {name: value for name, value in wanted.items() if name.startswith(prefix)}
-        if chosen:
-            counted = source.group_by(parts.ranking).agg(**chosen)
-            rankings = rankings.join(counted, on=parts.ranking, how="left")
-            rankings = rankings.with_columns(pl.col(name).fill_null(0.0) for name in chosen)
-    if others:
-        rankings = rankings.join(
-            parts.matched.group_by(parts.ranking).agg(others), on=parts.ranking, how="left"
-        )
-    result = flat_plan(parts.matched, rankings, flat, parts.ranking, columns)
-    return result.select(*parts.ranking, *calls).sort(parts.ranking)
-
-
-def _read(
-    measures: str | pl.Expr | Sequence[str | pl.Expr], convention: str | None
-) -> dict[str, Call | pl.Expr]:
-    single = isinstance(measures, str | pl.Expr) or not isinstance(measures, Iterable)
-    given: Any = [measures] if single else measures
-    calls: dict[str, Call | pl.Expr] = {}
-    for each in given:
-        if not isinstance(each, str | pl.Expr):
-            example = "'nDCG@10' or rank.ndcg(k=10)"
-            raise TypeError(f"measures must be names or expressions, such as {example}; got {each!r}")
-        texts = expand(each, convention=convention) if isinstance(each, str) else [each.meta.output_name()]
-        for name in texts:
-            if name in calls:
-                raise ValueError(f"measures names {name!r} twice; give it once, or another .alias(...)")
-            calls[name] = _of_judged_table(name, convention) if isinstance(each, str) else each
-    if not calls:
-        raise ValueError("measures is empty; name at least one, such as 'nDCG@10'")
-    return calls
-
-
-def _of_judged_table(name: str, convention: str | None) -> Call:
-    """Read a measure, and refuse one that takes a row a query: over a row an item it means nothing."""
-    call = parse(name, convention=convention)
-    if any(parameter.default is parameter.empty for parameter in call.measure.parameters.values()):
-        raise ValueError(
-            f"measure {name!r} takes one row a query, the rank of its answer; a judged table wants 'RR', "
-            f"'success' or the like. On such rows, use the expression: rank.{call.measure.name}(\"rank\")"
-        )
-    return call
-
-
 def _per_query(
     rows: pl.LazyFrame,
     calls: Calls,
@@ -310,20 +261,28 @@ def _per_query(
     by: Sequence[str],
     columns: Mapping[str, str],
     *,
+    parts: JudgedParts | None = None,
     check: pl.LazyFrame | None = None,
 ) -> pl.LazyFrame:
-    """Score a judged table; `check` is a plan without rows that refuses the table when it runs."""
+    """Score a judged table, or the judged rows of `parts`, whose rankings have a judged row each.
+
+    `check` is a plan without rows that refuses the table when it runs.
+    """
     carried = [name for name in by if name not in ranking]
     refuse_names("measures", list(calls), [*ranking, *carried])
     own = {name for call in calls.values() if isinstance(call, Call) for name in call.measure.columns}
-    wanted = [*ranking, *carried, *sorted(columns.get(name, name) for name in own)]
     schema = rows.collect_schema()
-    require_columns(schema, wanted, "table")
+    require_columns(schema, [*ranking, *carried, *sorted(columns.get(name, name) for name in own)], "table")
     if any(isinstance(call, Call) and call.judged_only for call in calls.values()):
         kept = returned(number(columns["rank"])) & judged(number(columns["relevance"]))
         again = pl.when(kept).then(number(columns["rank"])).rank("min").over(ranking)
-        rows = rows.with_columns(again.alias(_JUDGED_ONLY))
-    flat, others = _plans(calls, columns)
+        rows = rows.with_columns(again.alias(JUDGED_ONLY))
+    flat = {name: call for name, call in calls.items() if isinstance(call, Call) and is_flat(call)}
+    others = [expression_of(call, columns).alias(name) for name, call in calls.items() if name not in flat]
+    plan = SharedPlan(flat, columns, schema)
+    if parts is not None:
+        rankings = _rankings_of_parts(parts, plan, others)
+        return plan.add_to(rankings, rows, ranking).select(*ranking, *calls).sort(ranking)
     grade = pl.col(columns["relevance"])
     grade = grade.fill_nan(None) if schema[columns["relevance"]].is_float() else grade
     rankings = rows.group_by(ranking).agg(
@@ -331,54 +290,40 @@ def _per_query(
         *(pl.col(name).n_unique().name.prefix(DIFFERENT) for name in carried),
         *others,
         grade.count().alias(_GRADES),
-        **counts(flat, columns["rank"], columns["relevance"]),
+        **plan.returned_counts,
+        **plan.judged_counts,
     )
     if check is not None:
         rankings = pl.concat([rankings, check], how="diagonal")
     if carried:
         rankings = rankings.map_batches(
-            refusing_variation(carried, ranking, _VARIES), validate_output_schema=False
+            refusing_variation(carried, ranking, _VARIES, _remedy_of_variation), validate_output_schema=False
         )
-    result = flat_plan(rows, rankings, flat, ranking, columns)
-    needy = [name for name, call in calls.items() if _needs_judgements(call)]
-    result = result.with_columns(pl.when(pl.col(_GRADES) > 0).then(name).alias(name) for name in needy)
+    needy = [name for name, call in calls.items() if needs_judgements(call)]
+    result = plan.add_to(rankings, rows, ranking).with_columns(
+        pl.when(pl.col(_GRADES) > 0).then(name).alias(name) for name in needy
+    )
     return result.select(*ranking, *carried, *calls).sort(ranking)
 
 
-def _columns_read(calls: Calls) -> set[str]:
-    """Name what the measures read, under the names of their arguments."""
-    return {
-        name
-        for call in calls.values()
-        for name in (call.measure.columns if isinstance(call, Call) else call.meta.root_names())
-    }
+def _rankings_of_parts(parts: JudgedParts, plan: SharedPlan, others: Sequence[pl.Expr]) -> pl.LazyFrame:
+    """Join to each ranking its counts and the measures that are aggregations of their own."""
+    rankings = parts.rankings
+    for rows, wanted in ((parts.ranked, plan.returned_counts), (parts.matched, plan.judged_counts)):
+        if wanted:
+            counted = rows.group_by(parts.ranking).agg(**wanted)
+            rankings = rankings.join(counted, on=parts.ranking, how="left")
+            rankings = rankings.with_columns(pl.col(name).fill_null(0.0) for name in wanted)
+    if others:
+        values = parts.matched.group_by(parts.ranking).agg(others)
+        rankings = rankings.join(values, on=parts.ranking, how="left")
+    return rankings
 
 
-def _plans(calls: Calls, columns: Mapping[str, str]) -> tuple[dict[str, Call], list[pl.Expr]]:
-    """Part the measures of the flat plan from those that are aggregations of their own."""
-    flat = {name: call for name, call in calls.items() if isinstance(call, Call) and is_flat(call)}
-    return flat, [_expression(call, columns).alias(name) for name, call in calls.items() if name not in flat]
-
-
-def _needs_judgements(call: Call | pl.Expr) -> bool:
-    """Tell whether a ranking without a judged row has no value; an expression is told by its name."""
-    if isinstance(call, Call):
-        return call.measure.needs_judgements
-    renamed = call.meta.output_name() != call.meta.undo_aliases().meta.output_name()
-    names = [each.meta.output_name() for each in (call, *(call.meta.pop() if renamed else []))]
-    for name in names:
-        try:
-            return parse(name).measure.needs_judgements
-        except ValueError:
-            continue
-    return False
-
-
-def _expression(call: Call | pl.Expr, columns: Mapping[str, str]) -> pl.Expr:
-    if isinstance(call, pl.Expr):
-        return call
-    rank = _JUDGED_ONLY if call.judged_only else columns["rank"]
-    return call.expression(**{**columns, "rank": rank})
+def _remedy_of_variation(name: str) -> Message:
+    as_key, as_attribute = Setting("keys", [name]), Setting("attributes", [name])
+    fill = " of judge fills it on every row"
+    return ("if it tells rankings apart, ", as_key, "; if it describes the query, ", as_attribute, fill)
 
 
 def summarize(

@@ -5,11 +5,15 @@ from collections.abc import Sequence
 import polars as pl
 
 from polars_rank.core.checks import DIFFERENT, refusing_repeats, refusing_variation
-from polars_rank.core.errors import DataError, require_columns
+from polars_rank.core.errors import DataError, Message, Setting, require_columns
 from polars_rank.core.frames import OURS, Frame, as_lazy, as_list, unify_ids
 
 _OF_QUERY = f" {OURS}of query"
-_VARIES = "attribute {name} varies within a ranking ({where}); make it a key: keys=[...]"
+_VARIES = "attribute {name} varies within a ranking ({where})"
+
+
+def _as_key(name: str) -> Message:
+    return ("make it a key: ", Setting("keys", [name]))
 
 
 def with_attributes(
@@ -45,7 +49,7 @@ def with_attributes(
         )
         if level == tuple(ranking):
             values = values.map_batches(
-                refusing_variation(names, level, _VARIES), validate_output_schema=False
+                refusing_variation(names, level, _VARIES, _as_key), validate_output_schema=False
             )
         one = [pl.when(pl.col(f"{DIFFERENT}{name}") <= 1).then(name).name.keep() for name in names]
         judged = judged.join(values.select(*level, *one), on=level, how="left", suffix=_OF_QUERY)

@@ -15,7 +15,7 @@ from polars_rank.core.checks import (
     refusing_infinite,
     refusing_repeats,
 )
-from polars_rank.core.errors import require_columns
+from polars_rank.core.errors import Setting, require_columns
 from polars_rank.core.frames import Frame, as_lazy, unify_ids
 from polars_rank.judging.options import JudgeOptions, ranking_keys
 from polars_rank.judging.ranking import rank_run
@@ -60,7 +60,7 @@ def judged_parts(
     kept = run_rows
     if options.drop_identical:
         kept = kept.filter(pl.col(options.query) != pl.col(options.item))
-    first = "duplicates='first' keeps the best-ranked"
+    first = (Setting("duplicates", "first"), " keeps the best-ranked")
     way_out = apart_by_keys(kept, ranking, options.item, [options.score, options.rank], first)
     if eager and not part:
         refuse_strangers(run_rows, grades, options.query, options.item)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from polars_rank.core.errors import refuse_patterns, require_choice
+from polars_rank.core.errors import ArgumentError, Setting, refuse_patterns, require_choice
 from polars_rank.core.frames import (
     Frame,
     as_frame,
@@ -53,9 +53,11 @@ class JudgeOptions:
         for switch in ("descending", "judged_only", "drop_identical"):
             require_choice(switch, getattr(self, switch), (True, False))
         if self.depth is not None and (isinstance(self.depth, bool) or self.depth < 1 or self.depth % 1):
-            raise ValueError(
-                f"depth must be a whole number of at least 1, got {self.depth!r}; "
-                "use depth=None for whole rankings"
+            raise ArgumentError(
+                f"depth must be a whole number of at least 1, got {self.depth!r}",
+                remedy=("use ", Setting("depth", None), " for whole rankings"),
+                argument="depth",
+                value=self.depth,
             )
         if is_frame(self.attributes):
             object.__setattr__(self, "attributes", as_frame(self.attributes, "attributes"))

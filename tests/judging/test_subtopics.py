@@ -14,7 +14,7 @@ from random_tables import assert_same_rows, database
 
 import polars_rank as rank
 from polars_rank import DataError
-from polars_rank.measures.catalogue import parse
+from polars_rank.measures.names import parse
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "conventions" / "pyndeval.json").read_text(encoding="utf-8"))
 QRELS = pl.DataFrame(GOLDEN["qrels"], schema=["query", "subtopic", "item", "relevance"], orient="row")
