@@ -1,4 +1,4 @@
-"""A judged table becomes a per-query table, and that a summary."""
+"""Per-query values of a judged table or a run, and their summary over queries."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack, get_args
@@ -86,7 +86,7 @@ def evaluate(
     system: str | None = "system",
     **judging: Unpack[JudgingOptions],
 ) -> FrameT:
-    r"""Score every ranking: one row a query and system, one column a measure.
+    r"""Evaluate every ranking: one row per query and system, one column per measure.
 
     $value = measure(\{(rank, relevance)\})$ over the rows of a ranking; the mean over queries is
     `summarize`'s.
@@ -106,16 +106,18 @@ def evaluate(
     by
         Further columns to carry: keys and attributes. One that varies within a ranking is refused.
     keys
-        Columns that tell rankings of a query apart; default ``["system"]`` if the table has it.
+        Columns that identify a ranking of a query; default: `system`, if the table has it.
     convention
-        A program, such as ``"ranx"``, whose ways are the defaults of measures given by name and, where
-        `qrels` is given, of `judge`; it also decides a name that means different things elsewhere.
+        Tool, such as ``"ranx"``, whose defaults to use for measures given by name and, with `qrels`, for
+        `judge`; it also decides what an ambiguous name means.
     rank_base
         0 for ranks that count from 0.
     query, item, rank, relevance
         Names of the columns; a judged table may lack the item.
+    system
+        The key of the systems; with `qrels`, it is crossed with the judged queries, as in `judge`.
     **judging
-        Further options of `judge`, where `qrels` is given; above those of the convention.
+        Further options of `judge`, if `qrels` is given; they override the convention.
 
     Returns
     -------
@@ -341,7 +343,7 @@ def summarize(
     convention: str | None = None,
     system: str | None = "system",
 ) -> FrameT:
-    r"""Sum up a per-query table: each measure by its own aggregate over the queries.
+    r"""Summarize measures over queries: mean, sum or geometric mean, with intervals.
 
     $value = \sum w v / \sum w$ for most measures, the sum for counts, the geometric mean for `gm_map` and
     its like.

@@ -1,4 +1,4 @@
-"""The health of the tables: what would make a measure say something else than its reader thinks."""
+"""Report input that makes a measure misleading."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -22,7 +22,7 @@ from polars_rank.judging.options import ranking_keys
 
 
 class Finding(NamedTuple):
-    """What was looked for, the rows that have it, and how one is shown."""
+    """A kind of problem, the rows that have it, and how to show one of them."""
 
     name: str
     rows: pl.LazyFrame
@@ -30,7 +30,7 @@ class Finding(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """The numbers that tables are held against."""
+    """Limits that tables are checked against."""
 
     k: int
     min_relevance: float
@@ -57,10 +57,10 @@ def check(
     relevance: str = "relevance",
     system: str | None = "system",
 ) -> FrameT:
-    r"""Look for what is legal but seldom meant, in run and qrels or in a judged table.
+    r"""Report input that is valid, but probably a mistake, in run and qrels or in a judged table.
 
-    $count = |\{\text{queries, rankings or rows with the finding}\}|$; what was not found has no row, so
-    that sound tables give an empty one.
+    $count = |\{\text{queries, rankings or rows with the finding}\}|$. Findings without a case
+    have no row, so flawless tables give an empty result.
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ def check(
     qrels
         The judgements.
     keys
-        Columns that tell rankings of a query apart; default ``["system"]`` if the table has it.
+        Columns that identify a ranking of a query; default: `system`, if the table has it.
     k
-        The cutoff that ties are held against, and whose unjudged items are counted.
+        The cutoff at which ties are reported, and down to which unjudged items are counted.
     min_relevance
         The least grade that is relevant.
     max_relevance
@@ -81,6 +81,8 @@ def check(
         False where a low score is good.
     query, item, score, rank, relevance
         Names of the columns.
+    system
+        The key of the systems, as in `judge`.
 
     Returns
     -------
@@ -228,7 +230,7 @@ def _of_judged(
 def _rows(
     frame: pl.LazyFrame, names: dict[str, str], keys: Sequence[str], table: str
 ) -> tuple[pl.LazyFrame, set[str]]:
-    """Give the columns one name and type each, and tell which of them there are."""
+    """Rename and cast the columns; also return the names of those that the table has."""
     schema = frame.collect_schema()
     ids = ["query"] if table == "table" and names["item"] not in schema else ["query", "item"]
     require_columns(schema, [*(names[name] for name in ids), *keys], table)
@@ -285,7 +287,7 @@ def _overlap(rows: pl.LazyFrame, grades: pl.LazyFrame) -> Iterator[Finding]:
 
 
 def _unless(rows: pl.LazyFrame, others: pl.LazyFrame) -> pl.LazyFrame:
-    """Give the rows only where there are no others."""
+    """Return the rows if there are no others, else none."""
     return rows.join(others.select(pl.len().alias("others")).filter(pl.col("others") == 0), how="cross")
 
 
@@ -306,7 +308,7 @@ def _rank_findings(rows: pl.LazyFrame, example: pl.Expr) -> Iterator[Finding]:
 
 
 def _moved(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Rows whose place is not their given rank, since that is tied or fractional."""
+    """Return rows that `judge` moves from their given rank, because it is tied or fractional."""
     rank, order = pl.col("rank"), ordinal(-pl.col("rank"), pl.col("id"), "item-descending")
     placed = rows.filter(rank >= 1, rank.is_finite())
     placed = placed.with_columns(order=order.over("ranking").cast(pl.Int64))
@@ -325,13 +327,13 @@ def _grade_findings(rows: pl.LazyFrame, limits: Limits, example: pl.Expr) -> Ite
 
 
 def _ungraded(rows: pl.LazyFrame, within: str) -> pl.LazyFrame:
-    """Queries or rankings all of whose grades are null: nothing can be measured there."""
+    """Return queries or rankings whose grades are all null."""
     counted = rows.group_by(list(dict.fromkeys([within, "query"]))).agg(pl.col("relevance").count())
     return counted.filter(pl.col("relevance") == 0)
 
 
 def _places(key: pl.Expr) -> list[pl.Expr]:
-    """Give the first and the last place that a row can take among its equals; null is last."""
+    """Return the first and the last rank that a row can have among its ties; null is last."""
     known = key.fill_null(float("-inf"))
     return [known.rank(end, descending=True).over("ranking") for end in ("min", "max")]
 
@@ -342,7 +344,7 @@ def _tied_across(rows: pl.LazyFrame, key: pl.Expr, k: int) -> pl.LazyFrame:
 
 
 def _disagreeing(rows: pl.LazyFrame, key: pl.Expr) -> pl.LazyFrame:
-    """Rows that have no place in common by score and by rank."""
+    """Return rows whose possible ranks by score exclude their given rank."""
     (first, last), (rank_first, rank_last) = _places(key), _places(-pl.col("rank"))
     return rows.filter(key.is_not_null(), pl.col("rank").is_not_null()).filter(
         (first > rank_last) | (rank_first > last)

@@ -39,9 +39,9 @@ def judge(
     relevance: str = "relevance",
     system: str | None = "system",
 ) -> FrameT:
-    r"""Join a run with its judgements: one row an item that was returned, judged, or both.
+    r"""Join a run with its judgements: one row per item that was returned, judged, or both.
 
-    $rank = 1 + |\{\text{items of the ranking that stand above}\}|$ by score, equal scores by the tie rule.
+    $rank = 1 + |\{\text{items of the ranking with a higher score}\}|$; `ties` orders equal scores.
 
     A ranking is a query and its keys. Every ranking gets all judged rows of its query, so that an item
     that a system missed counts against it: its rank is null. An item without a judgement has a null
@@ -50,25 +50,25 @@ def judge(
     Parameters
     ----------
     run
-        One row an item that a system returned: `query`, `item` (text, integers or binary), `score` or
+        One row per item that a system returned: `query`, `item` (text, integers or binary), `score` or
         `rank` or both (numbers), any other columns.
     qrels
-        One row a judgement: `query`, `item`, `relevance` (a number; without that column every row has
+        One row per judgement: `query`, `item`, `relevance` (a number; without that column every row has
         grade 1; null or NaN is unjudged). A query whose grades are all null is not judged. Its other
         columns are not used.
     convention
-        A program, such as ``"trec_eval-9"``, whose ways are the defaults of `ties`, `score_dtype`,
-        `queries`, `duplicates` and `drop_identical`; what is given itself goes first.
+        Tool, such as ``"trec_eval-9"``, whose defaults to use for `ties`, `score_dtype`, `queries`,
+        `duplicates` and `drop_identical`; explicit arguments override them.
     keys
-        Columns that tell rankings of a query apart; default ``["system"]`` if the run has it. Each system
-        is crossed with the judged queries; any other key gives a ranking where some system has it.
+        Columns that identify a ranking of a query; default: `system`, if the run has it. Any key but the
+        system gives a ranking only where the run has that key and query.
     attributes
-        What describes a query: a table of one row a query, or a list of columns of the run; filled on
-        the rows of missed items too.
+        Columns that describe a query: a table with one row per query, or names of columns of the run. They
+        are filled in on the rows of missed items too.
     order_by
         ``"score"`` or ``"rank"``; default: the score if there is one. Where score orders, the rank
-        column is not read. Given ranks may have gaps; of rows with equal ones, and of fractional ones, the
-        later move on to the next free place, and `check` counts the rows that move.
+        column is not read. Given ranks may have gaps. Of rows with equal or fractional ranks, the later ones
+        move to the next free rank; `check` counts the rows that move.
     descending
         False where a low score is good, as with distances.
     ties
@@ -91,12 +91,16 @@ def judge(
     judged_only
         Rank judged items only (trec_eval -J): unjudged rows go, and negative grades lose their rank.
     drop_identical
-        Drop rows of the run whose item is the query itself before ranking (BEIR); their judgements count,
-        and so does a query that loses all its rows. Default: False.
+        Before ranking, drop rows of the run whose item is the query itself (BEIR). Their judgements still
+        count, and so does a query without other rows. Default: False.
     depth
         Keep the top of each ranking only (trec_eval -M).
     query, item, score, rank, relevance
         Names of the columns.
+    system
+        The key whose values are crossed with the judged queries: each system then has a ranking of every
+        judged query. ``"system"`` (default) may be missing; any other name is a key even if `keys` does not
+        list it. None crosses no key.
 
     Returns
     -------
