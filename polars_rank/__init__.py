@@ -1,15 +1,17 @@
 """Evaluate rankings where the data lives: measures as Polars expressions and DuckDB SQL macros."""
 
 import polars_rank.core.interrupts  # noqa: F401 - first: Ctrl-C during the imports below
-from polars_rank.comparison.compared_systems import adjust, compare
+from polars_rank.comparison.compared_systems import compare
 from polars_rank.comparison.contributions import diff, gains
+from polars_rank.comparison.corrections import adjust
 from polars_rank.comparison.correlations import kendall_tau, rbo, spearman, tau_ap
 from polars_rank.comparison.sample_size import power
 from polars_rank.core.errors import DataError, DataWarning, NoMatchWarning
 from polars_rank.evaluation.per_query import evaluate, summarize
 from polars_rank.example_data import example
 from polars_rank.files.from_python import from_dict, from_lists
-from polars_rank.files.reading import read_qrels, read_run, write_run
+from polars_rank.files.reading import read_qrels, read_run
+from polars_rank.files.writing import write_run
 from polars_rank.fusion.fused_run import fuse, rrf
 from polars_rank.fusion.normalization import normalize_scores
 from polars_rank.fusion.training import fit_fusion

@@ -7,10 +7,9 @@ from typing import Literal, NamedTuple, get_args
 
 import polars as pl
 
-from polars_rank.comparison.pairs import as_list, check_sampling, needs_scipy
-from polars_rank.core.checks import require_number
-from polars_rank.core.errors import DataError, require_choice, require_columns
-from polars_rank.core.frames import OURS, columns_apart, long, named_apart, named_back, own_name
+from polars_rank.core.checks import require_number, require_sampling
+from polars_rank.core.errors import DataError, needs_scipy, require_choice, require_columns
+from polars_rank.core.frames import OURS, as_list, columns_apart, long, named_apart, named_back, own_name
 from polars_rank.measures.catalogue import Aggregate
 
 SummaryInterval = Literal["t", "bootstrap", "basic", "bca", "wilson"]
@@ -76,8 +75,9 @@ def summary_statistics(
     LazyFrame
         One row a slice and measure, in that order: the `by` columns; `total_over` (text, null for a slice
         itself) with `totals`; `measure`; `value`; `n` (rankings with a finite value) and `missing`
-        (rankings whose value is null; they are left out), Int64; `standard_deviation` of the values, without weights; `standard_error` of
-        `value`; `low` and `high` with `interval`; `reason`, why something is null. Numbers are Float64, in
+        (rankings whose value is null; they are left out), Int64; `standard_deviation` of the values,
+        without weights; `standard_error` of `value`; `low` and `high` with `interval`; `reason` for a
+        null. Numbers are Float64, in
         the units of the measure.
 
         A value that is NaN or infinite makes all numbers of its slice null, never a plausible mean. One
@@ -120,7 +120,7 @@ def summary_statistics(
     slices = list(apart.values())
     schema = per_query.collect_schema()
     require_columns(schema, [*apart, *measures, *as_list(weight)], "per_query")
-    check_sampling(level, samples, seed)
+    require_sampling(level, samples, seed)
     if interval is not None:
         require_choice("interval", interval, get_args(SummaryInterval))
     if interval == "wilson" and (weight is not None or set(aggregates.values()) != {"mean"}):

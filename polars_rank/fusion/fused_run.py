@@ -7,7 +7,7 @@ from typing import TypeVar, cast
 
 import polars as pl
 
-from polars_rank.core.errors import DataError, DataWarning, require_choice
+from polars_rank.core.errors import DataError, DataWarning, Setting, require_choice
 from polars_rank.core.frames import refuse_names
 from polars_rank.core.ordering import ItemTies, OrderBy
 from polars_rank.fusion.arguments import ListOrder, RepeatedItems, RunColumns, require_finite
@@ -405,8 +405,11 @@ def _refuse_unknown(series: Sequence[pl.Series]) -> pl.Series:
     if score.null_count():
         name = item.filter(score.is_null())[0]
         raise DataError(
-            f"the fused score of item {name!r} is not a number: the sum is beyond the range of floats; "
-            'normalize the scores, for example with normalize="min_max", or use smaller weights'
+            f"the fused score of item {name!r} is not a number: the sum is beyond the range of floats",
+            remedy=(
+                *("normalize the scores, for example with ", Setting("normalize", "min_max")),
+                ", or use smaller weights",
+            ),
         )
     return score
 
@@ -439,10 +442,7 @@ def _warn_of_negative(batches: Sequence[pl.LazyFrame], method: str) -> None:
         lacking = (pl.col("lowest") < 0) & (pl.col("items") < pl.col("all_items"))
         systems = lists.filter(lacking).select(pl.col("system").sort()).collect(engine="in-memory")
         if not systems.is_empty():
-            warnings.warn(
-                f"{systems.item(0, 0)!r} has scores below 0, and {method} counts a missing item as 0, which "
-                'is higher; normalize the scores first, for example with normalize="min_max"',
-                DataWarning,
-                stacklevel=3,
-            )
+            below = f"{systems.item(0, 0)!r} has scores below 0, and {method} counts a missing item as 0"
+            remedy = ("normalize the scores first, for example with ", Setting("normalize", "min_max"))
+            warnings.warn(DataWarning(f"{below}, which is higher", remedy=remedy), stacklevel=3)
             return

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from polars_rank.core.errors import ArgumentError, Setting
 from polars_rank.fusion.condorcet import with_pairwise_wins
 from polars_rank.fusion.normalization import normalized
 from polars_rank.fusion.ranking import sorted_sum, with_missing_items
@@ -101,9 +102,12 @@ OWN_NORMALIZATION = {"dbsf": Normalization("zscore", 0, 1), "relative_score": No
 def _with_value(rows: pl.LazyFrame, method: str, given: Normalization) -> pl.LazyFrame:
     if method in OWN_NORMALIZATION:
         if given != Normalization():
-            raise ValueError(
-                f"{method} has a fixed normalization; leave out normalize, on_constant and ddof, "
-                'or use method="comb_sum" with them'
+            raise ArgumentError(
+                f"{method} has a fixed normalization",
+                remedy=(
+                    *("leave out normalize, on_constant and ddof, or use ", Setting("method", "comb_sum")),
+                    " with them",
+                ),
             )
         given = OWN_NORMALIZATION[method]
     rows = normalized(rows, given.normalize, on_constant=given.on_constant, ddof=given.ddof)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from polars_rank.core.checks import no_nulls, require_number
-from polars_rank.core.errors import DataError, require_columns
+from polars_rank.core.errors import DataError, Setting, require_columns
 from polars_rank.core.frames import (
     Frame,
     as_lazy,
@@ -268,7 +268,8 @@ def _refuse_infinite(series: Sequence[pl.Series], table: str) -> pl.Series:
         row = infinite.to_list().index(True)
         raise DataError(
             f"{table} has the score {score[row]} for item {item[row]!r} of query {query[row]!r}: an infinite "
-            'score can\'t be added or scaled; drop or replace it, or fuse by rank, as with method="rrf"'
+            "score can't be added or scaled",
+            remedy=("drop or replace it, or fuse by rank, as with ", Setting("method", "rrf")),
         )
     return score
 

@@ -5,7 +5,7 @@ from math import log
 
 import polars as pl
 
-from polars_rank.core.errors import DataError, require_columns
+from polars_rank.core.errors import ArgumentError, DataError, Setting, require_columns
 from polars_rank.core.frames import Frame, as_lazy
 from polars_rank.fusion.arguments import require_whole
 
@@ -25,7 +25,8 @@ _MISSING_ITEM = log(LEAST_SHARE / (1 - LEAST_SHARE))
 def with_estimate(rows: pl.LazyFrame, method: str, fitted: Frame | None, half_window: int) -> pl.LazyFrame:
     """Add `estimate`, the fitted value for the system and rank of a row."""
     if fitted is None:
-        raise ValueError(f"method={method!r} needs fitted=fit_fusion(runs, qrels, {method!r})")
+        needed = f" needs fitted=fit_fusion(runs, qrels, {method!r})"
+        raise ArgumentError((Setting("method", method), needed))
     require_whole("half_window", half_window, 0)
     table = as_lazy(fitted, "fitted")
     require_columns(table.collect_schema().names(), ["method", "system", "segment", "value"], "fitted")

@@ -12,7 +12,8 @@ from polars_rank.fusion.arguments import ListOrder, RepeatedItems, RunColumns, r
 from polars_rank.fusion.ranking import query_ids, ranked_rows, sorted_lists, sorted_sum
 from polars_rank.fusion.runs import all_eager, stack
 from polars_rank.fusion.trained import LEAST_SHARE, SEGMENT_ENDS, TRAINED, segment_of
-from polars_rank.judging.judged_table import Judging, judged_table
+from polars_rank.judging.judged_table import judged_table
+from polars_rank.judging.options import JudgeOptions
 from polars_rank.measures.binary import average_precision
 
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
@@ -117,7 +118,7 @@ def fit_fusion(
     judged = judged_table(
         rows.select(*ranking, "item", "rank", "length"),
         grades,
-        Judging(keys=[name for name in ranking if name != "query"], order_by="rank"),
+        JudgeOptions(keys=[name for name in ranking if name != "query"], order_by="rank"),
     )
     fitted = _fitted(judged, ranking, method, segments, min_relevance).select(
         pl.lit(method).alias("method"), "system", pl.col("segment").cast(pl.Int64), "value"

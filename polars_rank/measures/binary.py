@@ -1,4 +1,4 @@
-"""Set and precision measures: an item is relevant or it is not."""
+"""Set and precision measures, for binary relevance."""
 
 from typing import Literal
 
@@ -84,8 +84,7 @@ def precision(
 
     $P_k = |\{rank \le k, relevance \ge min\_relevance\}| / k$; without k, over the number returned.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+    Rows and nulls: see docs/judged-table.md. A null or NaN grade is not relevant. Nothing returned gives 0.
 
     Parameters
     ----------
@@ -96,7 +95,7 @@ def precision(
     k
         Cutoff; None for the whole list.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
     denominator
         ``"k"``: k, however short the list (trec_eval); ``"returned"``: the items returned in the
         top k; ``"min"``: min(k, relevant items); ``"judged"``: the items judged in the top k;
@@ -105,7 +104,7 @@ def precision(
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1] for distinct whole ranks.
+        Float64, one value per group. Range [0, 1] for distinct whole ranks.
 
     Raises
     ------
@@ -170,8 +169,7 @@ def recall(
 
     $R_k = |\{rank \le k, relevance \ge min\_relevance\}| / R$, R = relevant items, returned or not.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+    Rows and nulls: see docs/judged-table.md. A null or NaN grade is not relevant. Nothing returned gives 0.
 
     Parameters
     ----------
@@ -182,24 +180,24 @@ def recall(
     k
         Cutoff; None for the whole list.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
     denominator
         ``"relevant"``: R (trec_eval); ``"min"``: min(k, R), so that 1 can be reached.
     num_relevant
-        Column or number: R, for logs that hold only what was returned; None counts the rows.
+        Column or number: R, for logs that hold only returned items; None counts the rows.
     empty
-        Value where nothing is relevant; None for null.
+        Value if nothing is relevant; None for null.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1] for distinct whole ranks.
+        Float64, one value per group. Range [0, 1] for distinct whole ranks.
 
     Raises
     ------
     ValueError
         If k is below 1 or not whole, min_relevance is negative, denominator is unknown, or
-        num_relevant or empty is no number.
+        num_relevant or empty is not a number.
 
     References
     ----------
@@ -265,8 +263,7 @@ def f_measure(
     $F_\beta = (1 + \beta^2) P R / (\beta^2 P + R)$; 0 where both are 0. Without k, precision is over
     the number returned.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+    Rows and nulls: see docs/judged-table.md. A null or NaN grade is not relevant. Nothing returned gives 0.
 
     Parameters
     ----------
@@ -277,24 +274,24 @@ def f_measure(
     k
         Cutoff; None for the whole list.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
     beta
         Weight of recall: 2 weighs it twice as much as precision.
     num_relevant
-        Column or number: relevant items, for logs that hold only what was returned.
+        Column or number: relevant items, for logs that hold only returned items.
     empty
-        Value where nothing is relevant; None for null.
+        Value if nothing is relevant; None for null.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1] for distinct whole ranks.
+        Float64, one value per group. Range [0, 1] for distinct whole ranks.
 
     Raises
     ------
     ValueError
         If k is below 1 or not whole, min_relevance is negative, beta is not above 0, or
-        num_relevant or empty is no number.
+        num_relevant or empty is not a number.
 
     References
     ----------
@@ -361,13 +358,12 @@ def average_precision(
     num_relevant: IntoColumn | float | None = None,
     empty: float | None = 0.0,
 ) -> pl.Expr:
-    r"""Mean of the precisions at the relevant items; an item that is missed adds 0.
+    r"""Mean of the precisions at the relevant items; a missed item adds 0.
 
     $AP_k = \frac{1}{R} \sum_i i / rank_i$ over the relevant items with $rank_i \le k$ in order of rank,
     R = relevant items, returned or not.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+    Rows and nulls: see docs/judged-table.md. A null or NaN grade is not relevant. Nothing returned gives 0.
 
     Parameters
     ----------
@@ -378,26 +374,26 @@ def average_precision(
     k
         Cutoff; None for the whole list.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
     denominator
         ``"relevant"``: R (trec_eval); ``"min"``: min(k, R) (most recommender libraries); ``"k"``: k, or
         the number returned without k; ``"returned"``: the items returned in the top k; ``"found"``: the
         relevant items in the top k (context precision of RAG).
     num_relevant
-        Column or number: R, for logs that hold only what was returned; None counts the rows.
+        Column or number: R, for logs that hold only returned items; None counts the rows.
     empty
-        Value where nothing is relevant; None for null.
+        Value if nothing is relevant; None for null.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1] for distinct whole ranks.
+        Float64, one value per group. Range [0, 1] for distinct whole ranks.
 
     Raises
     ------
     ValueError
         If k is below 1 or not whole, min_relevance is negative, denominator is unknown, or
-        num_relevant or empty is no number.
+        num_relevant or empty is not a number.
 
     References
     ----------
@@ -456,8 +452,7 @@ def r_precision(
     $|\{rank \le c, relevance \ge min\_relevance\}| / c$ with $c = R$, or $c = \lfloor m R + 0.9 \rfloor$
     for a multiple m; 0 where c is 0.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+    Rows and nulls: see docs/judged-table.md. A null or NaN grade is not relevant. Nothing returned gives 0.
 
     Parameters
     ----------
@@ -466,23 +461,23 @@ def r_precision(
     relevance
         Grade: any number or Boolean.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
     multiple
         m: 0.5 looks at the first half of R places, 2 at twice as many.
     num_relevant
-        Column or number: R, for logs that hold only what was returned; None counts the rows.
+        Column or number: R, for logs that hold only returned items; None counts the rows.
     empty
-        Value where nothing is relevant; None for null.
+        Value if nothing is relevant; None for null.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1] for distinct whole ranks.
+        Float64, one value per group. Range [0, 1] for distinct whole ranks.
 
     Raises
     ------
     ValueError
-        If min_relevance is negative, multiple is not above 0, or num_relevant or empty is no number.
+        If min_relevance is negative, multiple is not above 0, or num_relevant or empty is not a number.
 
     References
     ----------
@@ -527,13 +522,12 @@ def set_average_precision(
     min_relevance: float = 1,
     empty: float | None = 0.0,
 ) -> pl.Expr:
-    r"""Average precision of a set without order: its precision times its recall.
+    r"""Average precision of an unordered set: precision times recall.
 
     $hits^2 / (n R)$; hits = relevant items among the n returned in the top k, R = relevant items,
     returned or not.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+    Rows and nulls: see docs/judged-table.md. A null or NaN grade is not relevant. Nothing returned gives 0.
 
     Parameters
     ----------
@@ -544,19 +538,19 @@ def set_average_precision(
     k
         Cutoff; None for the whole list.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
     empty
-        Value where nothing is relevant; None for null.
+        Value if nothing is relevant; None for null.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1].
+        Float64, one value per group. Range [0, 1].
 
     Raises
     ------
     ValueError
-        If k is below 1 or not whole, min_relevance is negative, or empty is no number.
+        If k is below 1 or not whole, min_relevance is negative, or empty is not a number.
 
     References
     ----------
@@ -601,12 +595,11 @@ def success(
     min_relevance: float = 1,
     empty: float | None = 0.0,
 ) -> pl.Expr:
-    r"""Whether any relevant item is in the top k: the hit rate, once averaged.
+    r"""Whether any relevant item is in the top k; its mean is the hit rate.
 
     $1$ if some row has $rank \le k$ and $relevance \ge min\_relevance$, else $0$.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+    Rows and nulls: see docs/judged-table.md. A null or NaN grade is not relevant. Nothing returned gives 0.
 
     Parameters
     ----------
@@ -617,19 +610,19 @@ def success(
     k
         Cutoff; None for the whole list.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
     empty
-        Value where nothing is relevant; None for null.
+        Value if nothing is relevant; None for null.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1]: 0 or 1.
+        Float64, one value per group. Range [0, 1]: 0 or 1.
 
     Raises
     ------
     ValueError
-        If k is below 1 or not whole, min_relevance is negative, or empty is no number.
+        If k is below 1 or not whole, min_relevance is negative, or empty is not a number.
 
     References
     ----------

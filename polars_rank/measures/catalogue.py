@@ -1,4 +1,4 @@
-"""The catalogue of measures: what each is, what it is called elsewhere, and how its options are checked."""
+"""The catalogue of measures: properties, names in other programs, and checked options."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True)
 class Measure:
-    """What the catalogue knows of a measure beside its formula.
+    """A measure and its properties.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ def measure(
     formula: Formula | None = None,
     terms: Terms | None = None,
 ) -> Callable[[Callable[P, pl.Expr]], Callable[P, pl.Expr]]:
-    """Record a measure in the catalogue, and let its function refuse what is no column."""
+    """Register a measure in the catalogue; its function then refuses arguments that are not columns."""
 
     def record(function: Callable[P, pl.Expr]) -> Callable[P, pl.Expr]:
         checked = takes_columns(function)
@@ -109,9 +109,9 @@ def measure(
 
 
 def label(name: str, **options: Any) -> str:
-    """Check the options of a call and name its column: ``precision(min_relevance=2)@5``.
+    """Check the options of a call and return its column name: ``precision(min_relevance=2)@5``.
 
-    The one place where options are checked: a measure calls it before it builds its expression.
+    Every measure calls this before it builds its expression; options are checked nowhere else.
     """
     parameters = MEASURES[name].parameters
     shown = []
@@ -137,5 +137,5 @@ def _shown(value: object) -> str:
 
 
 def programs() -> set[str]:
-    """Name the programs whose names of measures are known."""
+    """Programs whose measure names are known."""
     return {program for measure in MEASURES.values() for program in measure.names}

@@ -1,4 +1,4 @@
-"""Gain measures: each item adds its gain, discounted by its rank."""
+"""Gain measures: every item adds its gain, discounted by its rank."""
 
 import polars as pl
 
@@ -34,12 +34,11 @@ def dcg(
     k: int | None = None,
     gain: Gain | Gains = "linear",
 ) -> pl.Expr:
-    r"""Discounted cumulative gain: the gains of the returned items, each discounted by its rank.
+    r"""Discounted cumulative gain: the sum of the gains, each discounted by its rank.
 
     $DCG_k = \sum_{rank \le k} gain(relevance) / \log_2(rank + 1)$
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null, NaN or negative grade gains nothing. No rows give 0.
+    Rows and nulls: see docs/judged-table.md. A null, NaN or negative grade gains nothing. No rows give 0.
 
     Parameters
     ----------
@@ -56,12 +55,12 @@ def dcg(
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, inf), in units of gain.
+        Float64, one value per group. Range [0, inf), in units of gain.
 
     Raises
     ------
     ValueError
-        If k is below 1 or not whole, or gain is neither a word of its list nor a mapping of numbers.
+        If k is below 1 or not whole, or gain is neither one of its words nor a mapping of numbers.
 
     References
     ----------
@@ -96,8 +95,7 @@ def ideal_dcg(
     $IDCG_k = \sum_{i \le k} gain(g_i) / \log_2(i + 1)$ with $g_1 \ge g_2 \ge \dots$ the grades of the
     group, returned or not.
 
-    One row is an item that was returned, judged, or both. Null, NaN and negative grades gain
-    nothing. No rows give 0.
+    Rows and nulls: see docs/judged-table.md. A null, NaN or negative grade gains nothing. No rows give 0.
 
     Parameters
     ----------
@@ -112,12 +110,12 @@ def ideal_dcg(
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, inf), in units of gain.
+        Float64, one value per group. Range [0, inf), in units of gain.
 
     Raises
     ------
     ValueError
-        If k is below 1 or not whole, or gain is neither a word of its list nor a mapping of numbers.
+        If k is below 1 or not whole, or gain is neither one of its words nor a mapping of numbers.
 
     References
     ----------
@@ -158,12 +156,12 @@ def ndcg(
     ideal: Ideal = "judged",
     empty: float | None = 0.0,
 ) -> pl.Expr:
-    r"""Normalised discounted cumulative gain: DCG over the DCG of the best possible ranking.
+    r"""Normalized discounted cumulative gain: DCG divided by the DCG of the best ranking.
 
     $nDCG_k = DCG_k / IDCG_k$, $DCG_k = \sum_{rank \le k} gain(relevance) / \log_2(rank + 1)$
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned: it counts for the ideal only. A null, NaN or negative grade gains nothing.
+    Rows and nulls: see docs/judged-table.md. An item that was not returned counts only in the ideal. A null,
+    NaN or negative grade gains nothing.
 
     Parameters
     ----------
@@ -180,17 +178,17 @@ def ndcg(
         ``"judged"``: all judged items; ``"list"``: the returned ones, at any rank; ``"k"``: k items
         (all returned, if k is None) of the group's highest grade.
     empty
-        Value where no item has a gain; None for null.
+        Value if no item has a gain; None for null.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1] for distinct whole ranks.
+        Float64, one value per group. Range [0, 1] for distinct whole ranks.
 
     Raises
     ------
     ValueError
-        If k is below 1 or not whole, gain or ideal is none of its choices, or empty is no number.
+        If k is below 1 or not whole, gain or ideal is none of its choices, or empty is not a number.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Measure names as text: the spellings of many programs, read into a measure with its options."""
+"""Parse measure names in the spellings of many programs."""
 
 import ast
 import re
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from polars_rank.core.errors import nearest
+from polars_rank.core.errors import ArgumentError, Setting, nearest
 from polars_rank.measures.catalogue import (
     MEASURES,
     Aggregate,
@@ -23,7 +23,7 @@ from polars_rank.measures.conventions import convention_of
 from polars_rank.measures.trec_eval_names import ENTRIES, NICKNAMES, names_of_nickname
 
 
-class AmbiguousMeasureError(ValueError):
+class AmbiguousMeasureError(ArgumentError):
     """A name that means different measures in different programs.
 
     Attributes
@@ -35,11 +35,13 @@ class AmbiguousMeasureError(ValueError):
     def __init__(self, text: str, choices: Sequence[tuple[str, str]]) -> None:
         self.text, self.choices = text, choices
         shown = " or ".join(f"{measure} ({program})" for program, measure in choices)
-        super().__init__(f"measure {text!r} is ambiguous: {shown}; give one of these names, or convention=")
+        problem = f"measure {text!r} is ambiguous: {shown}"
+        remedy = ("give one of these names, or ", Setting("convention"))
+        super().__init__(problem, remedy=remedy, argument="measure", value=text)
 
 
 class Call(NamedTuple):
-    """A measure with its options, as read from a text."""
+    """A measure with its options, parsed from a text."""
 
     measure: Measure
     options: dict[str, Any]
@@ -47,13 +49,13 @@ class Call(NamedTuple):
     aggregate: Aggregate = "mean"
 
     def expression(self, **columns: IntoColumn) -> pl.Expr:
-        """Give the expression, over the columns named as the measure's column arguments."""
+        """Expression over columns; by default they have the names of the column arguments."""
         chosen = {name: columns.get(name, name) for name in self.measure.columns}
         return self.measure.function(**chosen, **self.options)
 
 
 def parse(text: str, *, convention: str | None = None) -> Call:
-    """Read a measure from a text in any of the spellings that people bring.
+    """Parse a measure from a text in any known spelling.
 
     Parameters
     ----------
@@ -62,8 +64,8 @@ def parse(text: str, *, convention: str | None = None) -> Call:
         ``ndcg_cut_10``, ``P_5``), ranx's (``mrr@10``, ``precision@10-l2``, ``rbp.95``) or our own
         (``precision(min_relevance=2)@5``); upper and lower case are alike.
     convention
-        A program, such as ``"ranx"``, whose ways are the defaults; it also decides a name that means
-        different things elsewhere.
+        Tool whose defaults to use, such as ``"ranx"``. It also decides a name that other tools use for
+        another measure.
 
     Returns
     -------
@@ -128,14 +130,14 @@ def parse(text: str, *, convention: str | None = None) -> Call:
 
 
 def to_sql(text: str, *, convention: str | None = None) -> str:
-    """Write the macro call of a measure given as text, so that names serve SQL users too.
+    """SQL macro call of a measure given as text.
 
     Parameters
     ----------
     text
         A measure in any spelling that `evaluate` takes.
     convention
-        A program, such as ``"ranx"``: decides a name that means different things elsewhere.
+        Tool whose defaults to use, such as ``"ranx"``. It also decides an ambiguous name.
 
     Returns
     -------
@@ -145,7 +147,7 @@ def to_sql(text: str, *, convention: str | None = None) -> str:
     Raises
     ------
     ValueError
-        If the text is no measure, or asks for ``judged_only``, which is not a measure's but `judge`'s.
+        If the text is not a measure, or asks for ``judged_only``, which is an option of `judge`.
 
     Examples
     --------
@@ -175,14 +177,14 @@ _OPTION_NAMES = {
     "T": "target",
     "normalize": "normalized",
 }
-# What the number behind a name of trec_eval is.
+# Option that the number after a trec_eval name sets.
 _NUMBERS = {"set_f_x": "beta", "iprec_at_recall_x": "recall", "rprec_mult_x": "multiple"}
 _GAINS = {"log2": "linear", "exp-log2": "exponential"}
 
 
 @cache
 def _names() -> dict[str, list[tuple[str, Measure, Options]]]:
-    """Lower-case name to its meanings: program, measure, implied options."""
+    """Meanings of each lower-case name: program, measure, implied options."""
     table: dict[str, list[tuple[str, Measure, Options]]] = {}
     for measure in MEASURES.values():
         for program, names in {"polars_rank": {measure.name: {}}, **measure.names}.items():
@@ -192,9 +194,9 @@ def _names() -> dict[str, list[tuple[str, Measure, Options]]]:
 
 
 def expand(text: str, *, convention: str | None = None) -> list[str]:
-    """Name the measures that trec_eval means by one name: by ``P_5,10``, ``ndcg_cut.5,10`` or ``official``.
+    """Expand a trec_eval name for several measures: ``P_5,10``, ``ndcg_cut.5,10`` or ``official``.
 
-    Any other text is given back alone.
+    Any other text is returned as it is.
     """
     known = _names()
     if text.lower() in NICKNAMES:
@@ -215,7 +217,7 @@ def _is_known(name: str) -> bool:
 
 
 def drop_in_alone() -> list[str]:
-    """Name the measures of trec_eval that ``polars-rank trec-eval`` alone has."""
+    """Measures of trec_eval that are only available through ``polars-rank trec-eval``."""
     known = _names()
     return [
         entry for entry in ENTRIES if not any(f"{entry.lower()}{end}" in known for end in ("", "_k", "_x"))
@@ -223,7 +225,7 @@ def drop_in_alone() -> list[str]:
 
 
 def _known_name(name: str, text: str) -> tuple[str, dict[str, Any]]:
-    """Split a name off the number that trec_eval and ranx write behind it."""
+    """Split a name from the number that trec_eval and ranx append to it."""
     known, lower = _names(), name.lower()
     if lower in known and (lower in MEASURES or not lower.endswith(("_k", "_x"))):
         return lower, {}
@@ -251,7 +253,7 @@ def _why_unknown(name: str, text: str, known: Collection[str]) -> str:
         return f"unknown measure {text!r} (did you mean '{cut[1].rstrip('_-')}@{cut[2]}'?)"
     for entry in drop_in_alone():
         if re.fullmatch(rf"{entry}([._][\d.]+)?", name, flags=re.IGNORECASE):
-            return f"measure {text!r} is trec_eval's alone: polars-rank trec-eval -m {entry} prints it"
+            return f"measure {text!r} is only available through polars-rank trec-eval -m {entry}"
     spelled = [alias for m in MEASURES.values() for names in m.names.values() for alias in names]
     return f"unknown measure {text!r}{nearest(name, [*MEASURES, *spelled])}; polars-rank list shows them all"
 
@@ -287,12 +289,15 @@ def _refuse_twice(options: Sequence[tuple[str, Any]], text: str) -> None:
 
 
 def _refuse_all_cutoffs(name: str, text: str, convention: str | None) -> None:
-    """Refuse what trec_eval prints for many cutoffs, such as a bare ``P``."""
+    """Refuse a name that trec_eval prints at several cutoffs, such as ``P``."""
     known, lower = _names(), name.lower()
     if f"{lower}_k" in known and not any(program == "trec_eval" for program, *_ in known[lower]):
-        raise ValueError(
-            f"measure {text!r} needs a number under convention={convention!r}, where it means several "
-            f"cutoffs: {name}_10, or {name}_5,10; {name}(k=None) is the whole list"
+        several = f", where it means several cutoffs: {name}_10, or {name}_5,10"
+        raise ArgumentError(
+            (f"measure {text!r} needs a number under ", Setting("convention", convention), several),
+            remedy=f"{name}(k=None) is the whole list",
+            argument="measure",
+            value=text,
         )
 
 
@@ -306,7 +311,7 @@ def _read_value(value: str, text: str) -> Any:
 
 
 def _drop_scale(name: str, given: dict[str, Any], text: str) -> None:
-    """Take out what user models of ir_measures say of the scale, where it is ours anyway."""
+    """Drop ir_measures options that only repeat our grade scale."""
     least = given.pop("min_rel", 0)
     if least != 0:
         raise ValueError(

@@ -1,4 +1,4 @@
--- Tied measures; formulas, rules and sources are told in polars_rank/measures/tied.py.
+-- Tied measures; formulas, rules and sources are in polars_rank/measures/tied.py.
 -- The linter can't parse lambdas.
 -- noqa: disable=PRS
 

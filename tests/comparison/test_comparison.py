@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from scipy import stats
 
-from polars_rank.comparison.compared_systems import adjust, compare
+from polars_rank.comparison.compared_systems import compare
+from polars_rank.comparison.corrections import adjust
 from polars_rank.comparison.sample_size import power
 from polars_rank.core.errors import DataError
 from polars_rank.sql import install
@@ -497,9 +498,7 @@ def test_a_system_without_any_query_of_a_slice():
 
 def test_what_is_refused():
     frame = table(a=[0.5, 0.25], b=[0.25, 0.5])
-    with pytest.raises(
-        ValueError, match=r"baseline='bb' is not a system of per_query \(did you mean 'b'\?\)"
-    ):
+    with pytest.raises(ValueError, match=r"baseline='bb' is not a system \(did you mean 'b'\?\)"):
         compare(frame, "bb")
     with pytest.raises(DataError, match="2 rows for query 'q0' of system 'a'; name the other keys in by="):
         compare(pl.concat([frame, frame]))

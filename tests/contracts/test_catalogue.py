@@ -242,7 +242,7 @@ def order(name):
 def public_functions():
     for module in pkgutil.walk_packages(polars_rank.__path__, "polars_rank."):
         # The command's functions are named after its words.
-        if not module.name.endswith((".__main__", ".command.app")):
+        if not module.name.startswith(("polars_rank.__main__", "polars_rank.command")):
             for name, member in vars(importlib.import_module(module.name)).items():
                 if inspect.isfunction(member) and member.__module__ == module.name and name[0] != "_":
                     yield member

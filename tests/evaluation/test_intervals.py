@@ -356,7 +356,7 @@ def test_power_says_why_not_and_takes_lazy_tables():
     lazy = power(frame.lazy())
     assert_frame_equal(lazy.collect(), power(frame))
     assert lazy.collect_schema() == power(frame).schema
-    with pytest.raises(ValueError, match="0 < alpha < chance < 1 must hold"):
+    with pytest.raises(ValueError, match="0 < alpha < target_power < 1 must hold"):
         power(frame, alpha=0.9)
     with pytest.raises(ValueError, match="difference must be a number other than 0"):
         power(frame, difference=0)
