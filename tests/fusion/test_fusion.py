@@ -1007,7 +1007,7 @@ class TestKeys:
             fuse(apart, keys=["day"])
         connection.register("_keyed", long.drop("thing").to_arrow())
         for keys, message in (
-            ("['system']", r"keys \[system\] names what has a part"),
+            ("['system']", r"keys \[system\] names a column that fusion uses already"),
             ("['dya']", r"not all of the columns \[dya\] \(keys\)"),
             ("'day'", "keys must be a list of columns, as .* got day"),
             ("['nothing']", "the runs have a null key"),
