@@ -16,8 +16,8 @@ import polars_rank as rank
 from polars_rank import diff, gains
 from polars_rank.comparison.contributions import contribution
 from polars_rank.core.errors import DataError
-from polars_rank.measures import catalogue
 from polars_rank.measures.catalogue import MEASURES
+from polars_rank.measures.names import Call as MeasureCall
 
 SUMS = [
     "dcg@3",
@@ -129,7 +129,7 @@ def test_each_contribution_is_that_of_a_slow_loop(call, rows, total):
     judged = judged.with_columns(query=1, total=total).with_row_index("item")
     options = {name: total if value == "total" else value for name, value in call.options.items()}
     expected = getattr(contributions, call.name)(rows, **options)
-    part = contribution(catalogue.Call(MEASURES[call.name], dict(call.options)), ["query"], text=str(call))
+    part = contribution(MeasureCall(MEASURES[call.name], dict(call.options)), ["query"], text=str(call))
     shuffled = judged.sample(fraction=1, shuffle=True, seed=3).lazy().with_columns(part=part)
     for found in (judged.with_columns(part=part), shuffled.collect(engine="streaming").sort("item")):
         assert all(map(same, found["part"].to_list(), expected)), (found, expected)
