@@ -254,8 +254,8 @@ def test_names_of_columns_are_arguments():
 @pytest.mark.parametrize(
     ("measure", "told"),
     [
-        ("bpref", "bpref, which is no sum over items; those that are: "),
-        ("ideal_dcg", "no sum over items"),
+        ("bpref", "bpref, which is not a sum over items; measures that are: "),
+        ("ideal_dcg", "not a sum over items"),
         ("nDCG(empty=1)@3", "leave empty out"),
         ("AP(empty=None)", "leave empty out"),
         ("P(judged_only=True)@3", "give it to judge"),
@@ -354,7 +354,7 @@ def test_gains_are_in_order_and_what_is_missing_is_null():
 
 
 def test_gains_refuse_what_they_cannot_tell_apart():
-    with pytest.raises(ValueError, match=r"b='z' is no system of per_query; it has \['x', 'y'\]"):
+    with pytest.raises(ValueError, match=r"b='z' is not a system of per_query; its systems are \['x', 'y'\]"):
         gains(PER_QUERY, "x", "z", "AP")
     with pytest.raises(DataError, match="per_query has two rows of query 'q"):
         gains(pl.concat([PER_QUERY, PER_QUERY]), "x", "y", "AP")
