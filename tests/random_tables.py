@@ -103,7 +103,7 @@ def tables(draw):
 
 @st.composite
 def judged_tables(draw):
-    """Tables of a user's own: null queries and keys, tied, fractional and missing ranks, rankings without a grade."""
+    """Draw a judged table with null keys, tied and fractional ranks, and rankings without a grade."""
     size = draw(st.integers(1, 12))
     columns = {
         "query": column(["q", "r", None], size),

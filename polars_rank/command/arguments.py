@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from polars_rank.core.errors import Setting
 from polars_rank.core.ordering import OrderBy, ScoreType, Ties
 from polars_rank.files.reading import Columns
-from polars_rank.judging.judged_table import Duplicates, Queries
+from polars_rank.judging.options import Duplicates, Queries
 
 Switch = Annotated[bool, Parameter(show_default=False)]
 Output = Annotated[str | None, Parameter(name=["--output", "-o"])]

@@ -8,7 +8,7 @@ import polars as pl
 from polars_rank.core.errors import DataError, Setting
 from polars_rank.core.frames import Frame, as_lazy
 from polars_rank.core.ordering import distinct_places
-from polars_rank.judging.judged_table import Queries
+from polars_rank.judging.options import Queries
 
 MEASURES_OF_NOTES = ("judged_share@10", "num_returned")
 """Measures that `unjudged_notes` needs."""

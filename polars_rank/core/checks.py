@@ -218,7 +218,7 @@ def warn_of_no_match(run_rows: pl.LazyFrame, grades: pl.LazyFrame, item: str) ->
     if not of_run or not of_qrels:
         return
     frame, level = sys._getframe(1), 2
-    while frame.f_back and frame.f_globals["__name__"].startswith(__package__):
+    while frame.f_back and frame.f_globals["__name__"].startswith("polars_rank."):
         frame, level = frame.f_back, level + 1
     message = (
         "no item that the run returned is judged, so nothing counts as found: "

@@ -1,7 +1,7 @@
-"""A judged table becomes a per-query table, and that a summary."""
+"""Score a judged table or a run per query, and summarize the per-query table."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypedDict, TypeVar, Unpack, get_args
+from typing import Any, Literal, TypedDict, Unpack, get_args
 
 import polars as pl
 
@@ -14,7 +14,18 @@ from polars_rank.core.errors import (
     require_choice,
     require_columns,
 )
-from polars_rank.core.frames import OURS, Frame, as_lazy, like, refuse_names, unify_ids, with_system
+from polars_rank.core.frames import (
+    OURS,
+    Frame,
+    FrameT,
+    as_frame,
+    as_lazy,
+    as_list,
+    like,
+    refuse_names,
+    unify_ids,
+    with_system,
+)
 from polars_rank.core.ordering import OrderBy, ScoreType, Ties
 from polars_rank.evaluation.asked_measures import (
     JUDGED_ONLY,
@@ -28,22 +39,14 @@ from polars_rank.evaluation.asked_measures import (
 from polars_rank.evaluation.batches import score_in_parts
 from polars_rank.evaluation.shared_plan import SharedPlan, is_flat
 from polars_rank.evaluation.summary import SummaryInterval, summary_statistics
-from polars_rank.judging.judged_table import (
-    Duplicates,
-    Judging,
-    Pieces,
-    Queries,
-    above,
-    judged_rows_alone,
-    judged_table,
-)
+from polars_rank.judging.judged_table import judged_rows_only, judged_table
+from polars_rank.judging.matching import JudgedParts
+from polars_rank.judging.options import Duplicates, JudgeOptions, Queries, over_defaults, ranking_keys
 from polars_rank.judging.user_tables import readable, refuse_run, without_repeats
 from polars_rank.measures.catalogue import Aggregate, programs
 from polars_rank.measures.conventions import convention_of
 from polars_rank.measures.names import Call, parse
 from polars_rank.measures.rows import judged, number, returned
-
-FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
 _GRADES = f"{OURS}number of grades"
 _VARIES = (
@@ -52,9 +55,9 @@ _VARIES = (
 
 
 class JudgingOptions(TypedDict, total=False):
-    """The options that `evaluate` hands on to `judge`."""
+    """Options that `evaluate` passes to `judge`."""
 
-    attributes: Frame | Sequence[str] | None
+    attributes: str | Sequence[str] | Frame | None
     order_by: OrderBy | None
     descending: bool
     ties: Ties
@@ -72,17 +75,18 @@ def evaluate(
     measures: str | pl.Expr | Sequence[str | pl.Expr],
     *,
     qrels: Frame | None = None,
-    by: Sequence[str] | None = None,
-    keys: Sequence[str] | None = None,
+    by: str | Sequence[str] | None = None,
+    keys: str | Sequence[str] | None = None,
     convention: str | None = None,
     rank_base: Literal[0, 1] = 1,
     query: str = "query",
     item: str = "item",
     rank: str = "rank",
     relevance: str = "relevance",
+    system: str | None = "system",
     **judging: Unpack[JudgingOptions],
 ) -> FrameT:
-    r"""Score every ranking: one row a query and system, one column a measure.
+    r"""Evaluate every ranking: one row per query and system, one column per measure.
 
     $value = measure(\{(rank, relevance)\})$ over the rows of a ranking; the mean over queries is
     `summarize`'s.
@@ -102,16 +106,18 @@ def evaluate(
     by
         Further columns to carry: keys and attributes. One that varies within a ranking is refused.
     keys
-        Columns that tell rankings of a query apart; default ``["system"]`` if the table has it.
+        Columns that identify a ranking of a query; default: `system`, if the table has it.
     convention
-        A program, such as ``"ranx"``, whose ways are the defaults of measures given by name and, where
-        `qrels` is given, of `judge`; it also decides a name that means different things elsewhere.
+        Tool, such as ``"ranx"``, whose defaults to use for measures given by name and, with `qrels`, for
+        `judge`; it also decides what an ambiguous name means.
     rank_base
         0 for ranks that count from 0.
     query, item, rank, relevance
         Names of the columns; a judged table may lack the item.
+    system
+        The key of the systems; with `qrels`, it is crossed with the judged queries, as in `judge`.
     **judging
-        Further options of `judge`, where `qrels` is given; above those of the convention.
+        Further options of `judge`, if `qrels` is given; they override the convention.
 
     Returns
     -------
@@ -150,27 +156,25 @@ def evaluate(
     """
     columns = {"query": query, "rank": rank, "relevance": relevance}
     require_choice("rank_base", rank_base, (0, 1))
-    refuse_names("by", by or [], ())
-    for argument, names in {
-        **{part: [name] for part, name in columns.items()},
-        "by": by,
-        "keys": keys,
-    }.items():
-        refuse_patterns(argument, names or [])
-    calls, carried = read_measures(measures, convention), list(by or [])
+    carried: list[str] = as_list(by)
+    refuse_names("by", carried, ())
+    named: dict[str, Any] = {**columns, "by": by, "keys": keys, "system": system}
+    for argument, names in named.items():
+        refuse_patterns(argument, as_list(names))
+    calls, table = read_measures(measures, convention), as_frame(table, "table" if qrels is None else "run")
     if qrels is not None:
-        tables = []
+        tables, qrels = [], as_frame(qrels, "qrels")
         for ways, chosen in _by_ranking(calls, convention):
-            given = {"keys": keys, "rank_base": rank_base, "item": item, **columns}
-            arguments: dict[str, Any] = {**given, **above(ways, judging)}
-            tables.append(_score_run(table, qrels, chosen, Judging(**arguments), carried))
-        return like(table, _side_by_side(tables, _ranking(tables[0], query, keys), carried, calls))
+            given = {"keys": keys, "system": system, "rank_base": rank_base, "item": item, **columns}
+            arguments: dict[str, Any] = {**given, **over_defaults(ways, judging)}
+            tables.append(_score_run(table, qrels, chosen, JudgeOptions(**arguments), carried))
+        return like(table, _side_by_side(tables, _ranking(tables[0], query, keys, system), carried, calls))
     if judging:
         raise ValueError(f"{', '.join(judging)}: only a run is judged; give qrels= too")
-    rows = as_lazy(table, "table")
+    rows = table.lazy()
     refuse_run(rows.collect_schema(), columns)
-    refuse_names("keys", keys or [], columns.values())
-    ranking = _ranking(rows, query, keys)
+    refuse_names("keys", as_list(keys), columns.values())
+    ranking = _ranking(rows, query, keys, system)
     rows = readable(table, rank, relevance, rank_base)
     check = without_repeats(table, ranking, item, relevance, columns_read(calls))
     if isinstance(table, pl.DataFrame) and len(ranking) == 1 and table[query].is_sorted():
@@ -180,7 +184,7 @@ def evaluate(
 
 
 def _by_ranking(calls: Calls, convention: str | None) -> list[tuple[dict[str, Any], Calls]]:
-    """Sort the calls by the arguments of `judge` that the convention has for them."""
+    """Group the calls by the arguments of `judge` that the convention sets for them."""
     rules = convention_of(convention, programs())
     groups: list[tuple[dict[str, Any], dict[str, Call | pl.Expr]]] = []
     for name, call in calls.items():
@@ -196,7 +200,7 @@ def _by_ranking(calls: Calls, convention: str | None) -> list[tuple[dict[str, An
 def _side_by_side(
     tables: Sequence[pl.LazyFrame], ranking: Sequence[str], by: Sequence[str], calls: Calls
 ) -> pl.LazyFrame:
-    """Join per-query tables; a ranking that does not count for a measure has no value of it."""
+    """Join per-query tables; a ranking that does not count for a measure gets null."""
     if len(tables) == 1:
         return tables[0]
     on = list(dict.fromkeys([*ranking, *by]))
@@ -210,7 +214,7 @@ def _score_run(
     run: Frame,
     qrels: Frame,
     calls: Calls,
-    options: Judging,
+    options: JudgeOptions,
     by: Sequence[str],
 ) -> pl.LazyFrame:
     columns = {"query": options.query, "rank": options.rank, "relevance": options.relevance}
@@ -221,10 +225,12 @@ def _score_run(
     ) -> pl.LazyFrame:
         complete = options.queries in ("qrels", "both")
         if complete and not by and all(map(judged_rows_suffice, calls.values())):
-            parts = judged_rows_alone(run, qrels, options, part=part, systems=systems)
+            parts = judged_rows_only(run, qrels, options, part=part, systems=systems)
             return _per_query(parts.matched, calls, parts.ranking, by, columns, parts=parts)
         judged = judged_table(run, qrels, options, part=part, systems=systems)
-        return _per_query(judged, calls, _ranking(judged, options.query, options.keys), by, columns)
+        return _per_query(
+            judged, calls, _ranking(judged, options.query, options.keys, options.system), by, columns
+        )
 
     whole = score(run, qrels)
     if isinstance(run, pl.DataFrame):
@@ -236,16 +242,18 @@ def _score_run(
         options.query,
         options.item,
         crossed=options.queries in ("qrels", "all"),
+        system=options.system,
         score=lambda run, qrels, systems: score(run, qrels, part=True, systems=systems).collect(
             engine="streaming"
         ),
         schema=whole.collect_schema(),
-    ).sort(_ranking(whole, options.query, options.keys))
+    ).sort(_ranking(whole, options.query, options.keys, options.system))
 
 
-def _ranking(rows: pl.LazyFrame, query: str, keys: Sequence[str] | None) -> list[str]:
-    default = ["system"] if "system" in rows.collect_schema() else []
-    return [query, *(default if keys is None else keys)]
+def _ranking(
+    rows: pl.LazyFrame, query: str, keys: str | Sequence[str] | None, system: str | None
+) -> list[str]:
+    return [query, *ranking_keys(keys, system, rows.collect_schema().names())]
 
 
 def _per_query(
@@ -255,7 +263,7 @@ def _per_query(
     by: Sequence[str],
     columns: Mapping[str, str],
     *,
-    parts: Pieces | None = None,
+    parts: JudgedParts | None = None,
     check: pl.LazyFrame | None = None,
 ) -> pl.LazyFrame:
     """Score a judged table, or the judged rows of `parts`, whose rankings have a judged row each.
@@ -300,7 +308,7 @@ def _per_query(
     return result.select(*ranking, *carried, *calls).sort(ranking)
 
 
-def _rankings_of_parts(parts: Pieces, plan: SharedPlan, others: Sequence[pl.Expr]) -> pl.LazyFrame:
+def _rankings_of_parts(parts: JudgedParts, plan: SharedPlan, others: Sequence[pl.Expr]) -> pl.LazyFrame:
     """Join to each ranking its counts and the measures that are aggregations of their own."""
     rankings = parts.rankings
     for rows, wanted in ((parts.ranked, plan.returned_counts), (parts.matched, plan.judged_counts)):
@@ -335,7 +343,7 @@ def summarize(
     convention: str | None = None,
     system: str | None = "system",
 ) -> FrameT:
-    r"""Sum up a per-query table: each measure by its own aggregate over the queries.
+    r"""Summarize measures over queries: mean, sum or geometric mean, with intervals.
 
     $value = \sum w v / \sum w$ for most measures, the sum for counts, the geometric mean for `gm_map` and
     its like.
@@ -397,8 +405,8 @@ def summarize(
     """
     rows = as_lazy(per_query, "per_query")
     schema = rows.collect_schema()
-    slices: list[str] = with_system([by] if isinstance(by, str) else by or [], system, schema.names())
-    chosen: Sequence[str] | None = [measures] if isinstance(measures, str) else measures
+    slices: list[str] = with_system(as_list(by), system, schema.names())
+    chosen: list[str] | None = None if measures is None else as_list(measures)
     require_columns(schema, [*slices, *(chosen or [])], "per_query")
     aggregates = _aggregates(schema, slices, chosen, convention)
     if aggregate is not None:
@@ -426,7 +434,7 @@ def summarize(
 def _aggregates(
     schema: pl.Schema, slices: Sequence[str], measures: Sequence[str] | None, convention: str | None
 ) -> dict[str, Aggregate]:
-    """Tell the aggregate of each measure column; a column with a name of its own is averaged."""
+    """Aggregate of each measure column; a column whose name is not a measure is averaged."""
     convention_of(convention, programs())
     found: dict[str, Aggregate] = {}
     for name in measures if measures is not None else schema.names():

@@ -11,7 +11,8 @@ from polars_rank.core.frames import Frame, as_lazy, named_apart, renamed
 from polars_rank.core.ordering import ItemTies, OrderBy
 from polars_rank.fusion.list_ranks import in_lists, placed, query_ids, sorted_sum
 from polars_rank.fusion.runs import Columns, Duplicates, Ordering, all_eager, gather, require_number
-from polars_rank.judging.judged_table import Judging, judged_table
+from polars_rank.judging.judged_table import judged_table
+from polars_rank.judging.options import JudgeOptions
 from polars_rank.measures.binary import average_precision
 
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
@@ -129,7 +130,7 @@ def fit_fusion(
     judged = judged_table(
         rows.select(*ranking, "item", "rank", "length"),
         grades,
-        Judging(keys=[name for name in ranking if name != "query"], order_by="rank"),
+        JudgeOptions(keys=[name for name in ranking if name != "query"], order_by="rank"),
     )
     fitted = _fitted(judged, ranking, method, segments, min_relevance).select(
         pl.lit(method).alias("method"), "system", pl.col("segment").cast(pl.Int64), "value"

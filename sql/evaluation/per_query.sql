@@ -54,7 +54,8 @@ WITH
                 SELECT count(*) AS _rank_copies, count(DISTINCT COLUMNS(* EXCLUDE (_rank_row)))
                 FROM (
                     SELECT 0 AS _rank_row, _rank_others.*
-                    FROM _rank_rows AS r INNER JOIN _rank_repeated AS twice ON r.ranking IS NOT DISTINCT FROM twice.ranking AND r.item = twice.item
+                    FROM _rank_rows AS r
+                    INNER JOIN _rank_repeated AS twice ON r.ranking IS NOT DISTINCT FROM twice.ranking AND r.item = twice.item
                 )
             )
             ON COLUMNS(* EXCLUDE (_rank_copies)) INTO NAME name VALUE different

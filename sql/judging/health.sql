@@ -104,8 +104,10 @@ WITH
             g.number AS ranking,
             CASE WHEN NOT isnan(r.relevance::double) THEN r.relevance::double END AS relevance,
             CASE WHEN NOT isnan(r.rank::double) THEN r.rank::double END AS rank,
-            CASE WHEN NOT isnan(r.score::double) THEN r.score::double * CASE WHEN try_cast(descending AS boolean) THEN 1 ELSE -1 END + 0.0 END
-                AS score,
+            CASE
+                WHEN NOT isnan(r.score::double)
+                    THEN r.score::double * CASE WHEN try_cast(descending AS boolean) THEN 1 ELSE -1 END + 0.0
+            END AS score,
             list_contains(n.names, 'score') AS has_score,
             list_contains(n.names, 'rank') AS has_rank
         FROM _rank_rows AS r

@@ -64,7 +64,7 @@ CREATE OR REPLACE MACRO rank._names_fault(option, names) AS
     CASE
         WHEN names IS NOT NULL
             THEN rank.main._fault(
-                try_cast(names::varchar AS varchar[]) IS NOT NULL,
+                try_cast(names::varchar AS varchar []) IS NOT NULL,
                 option || ' must be a list of columns, as ' || option || ' := [''day'']',
                 names
             )

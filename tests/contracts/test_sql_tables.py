@@ -145,7 +145,7 @@ def test_a_ranking_without_a_judged_row_has_no_value_of_what_needs_judgements():
     )
     values = ask("evaluate", table).sort("query")
     for name in NAMES:
-        needed = [None, 0.0] if parse(name).measure.needs_judgements else [0.0, 0.1]
+        needed = [None, 0.0] if parse(name).measure.needs_judgements else [0.0, 1.0]
         assert values[name].to_list() == needed, name
     run = table.with_columns(item=pl.Series(["a", "b", "a"])).drop("relevance")
     qrels = pl.DataFrame({"query": ["q", "r"], "item": ["a", "a"], "relevance": [None, 0]})
@@ -157,7 +157,7 @@ def test_a_repeated_row_of_a_judged_table_advises_the_key():
     judged = pl.DataFrame(
         {"query": "q", "item": ["a", "a"], "rank": [1, 1], "relevance": 1, "day": [1, 2], "market": "de"}
     )
-    for key in ({}, {"system": "s"}, {"system": pl.lit(None, pl.String)}):
+    for key in ({}, {"system": pl.lit("s")}, {"system": pl.lit(None, pl.String)}):
         with pytest.raises(duckdb.Error, match=r"a row twice.*item a.*keys := \['day'\]"):
             ask("evaluate", judged.with_columns(**key))
     assert ask("evaluate", judged, keys=["day"])["average_precision"].to_list() == [1.0, 1.0]
@@ -167,7 +167,7 @@ def test_a_repeated_row_of_a_judged_table_advises_the_key():
 
 def test_ranks_from_zero_are_named_or_refused():
     judged = pl.DataFrame({"query": "q", "item": ["a", "b"], "rank": [0, 1], "relevance": [1, 0]})
-    with pytest.raises(duckdb.Error, match="rank holds 0.*rank_base := 0"):
+    with pytest.raises(duckdb.Error, match=r"rank holds 0.*rank_base := 0"):
         ask("evaluate", judged)
     assert ask("evaluate", judged, rank_base=0)["ndcg"].to_list() == [1.0]
 
@@ -179,11 +179,11 @@ def test_infinite_grades_and_given_ranks_are_refused(value, macro):
     run, qrels = numbers.rename({"number": "rank"}), numbers.rename({"number": "relevance"})
     for duplicates in ("error", "first", "max"):
         with pytest.raises(duckdb.Error, match=rf"relevance is {value} for query q, item b"):
-            ask(macro, run.with_columns(rank=[1, 2]), qrels, duplicates=duplicates)
-        with pytest.raises(duckdb.Error, match="infinite rank|counts from 1"):
+            ask(macro, run.with_columns(rank=pl.Series([1, 2])), qrels, duplicates=duplicates)
+        with pytest.raises(duckdb.Error, match=r"infinite rank|counts from 1"):
             ask(macro, run, qrels.drop("relevance"), duplicates=duplicates)
     with pytest.raises(duckdb.Error, match="infinite grade"):
-        ask("evaluate", qrels.with_columns(rank=[1, 2]))
+        ask("evaluate", qrels.with_columns(rank=pl.Series([1, 2])))
     with pytest.raises(duckdb.Error, match="infinite rank"):
         ask("evaluate", run.with_columns(relevance=1))
 
