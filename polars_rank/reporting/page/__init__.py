@@ -108,8 +108,8 @@ def page(
     --------
     >>> import polars_rank as rank
     >>> from polars_rank.reporting.page import page
-    >>> run, qrels, _, items = rank.example()
-    >>> html = page(rank.judge(run, qrels), ["nDCG@10", "AP"], "bm25", items=items)
+    >>> run, qrels, *_ = rank.example()
+    >>> html = page(rank.judge(run, qrels), ["nDCG@10", "AP"], "bm25")
     >>> html[:15], "https://" in html
     ('<!doctype html>', False)
     """
