@@ -1,15 +1,17 @@
 """Evaluate rankings where the data lives: measures as Polars expressions and DuckDB SQL macros."""
 
 import polars_rank.core.interrupts  # noqa: F401 - first: Ctrl-C during the imports below
-from polars_rank.comparison.compared_systems import adjust, compare
+from polars_rank.comparison.compared_systems import compare
 from polars_rank.comparison.contributions import diff, gains
+from polars_rank.comparison.corrections import adjust
 from polars_rank.comparison.correlations import kendall_tau, rbo, spearman, tau_ap
 from polars_rank.comparison.sample_size import power
 from polars_rank.core.errors import DataError, DataWarning, NoMatchWarning
 from polars_rank.evaluation.per_query import evaluate, summarize
 from polars_rank.example_data import example
 from polars_rank.files.from_python import from_dict, from_lists
-from polars_rank.files.reading import read_qrels, read_run, write_run
+from polars_rank.files.reading import read_qrels, read_run
+from polars_rank.files.writing import write_run
 from polars_rank.fusion.fused_run import fuse, rrf
 from polars_rank.fusion.normalization import normalize_scores
 from polars_rank.fusion.training import fit_fusion
@@ -27,7 +29,7 @@ from polars_rank.measures.binary import (
     success,
 )
 from polars_rank.measures.cascade import err, rbp, rbp_residual, reciprocal_rank
-from polars_rank.measures.catalogue import MEASURES, to_sql
+from polars_rank.measures.catalogue import MEASURES
 from polars_rank.measures.diversity import (
     alpha_dcg,
     alpha_ndcg,
@@ -42,6 +44,7 @@ from polars_rank.measures.diversity import (
 from polars_rank.measures.gain import dcg, ideal_dcg, ndcg
 from polars_rank.measures.interpolated import eleven_point_precision, interpolated_precision
 from polars_rank.measures.link import hits_at_k, mean_rank, mean_reciprocal_rank
+from polars_rank.measures.names import to_sql
 from polars_rank.measures.pool import (
     bpref,
     inferred_ap,

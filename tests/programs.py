@@ -14,7 +14,8 @@ import polars as pl
 from engines import Call, as_expression, as_literal, as_macro
 
 from polars_rank.judging.judged_table import judge
-from polars_rank.measures.catalogue import MEASURES, parse
+from polars_rank.measures.catalogue import MEASURES
+from polars_rank.measures.names import parse
 from polars_rank.sql import install
 
 # How a program makes its ranking: the arguments of judge.

@@ -88,12 +88,12 @@ def ndcg(rows: Rows, *, k=None, gain="linear", ideal="judged", empty=0.0) -> Num
     return dcg(rows, k=k, gain=gain) / best if best else 0.0
 
 
-# Tied: an item is equally often at each rank of its tie. A row is (rank, score, relevance).
+# Tied: an item is equally often at each rank of its tie. A row is (rank, relevance, score).
 
 
 def expected_dcg(rows, *, k=None, gain="linear") -> float:
     ties: dict[float | None, list[tuple[float, float]]] = {}
-    for rank, score, grade in rows:
+    for rank, grade, score in rows:
         if rank is not None and rank >= 1:
             key = score if _known(score) else None
             ties.setdefault(key, []).append((rank, _gain(grade, gain) if _known(grade) else 0.0))
@@ -105,7 +105,7 @@ def expected_dcg(rows, *, k=None, gain="linear") -> float:
 
 
 def expected_ndcg(rows, *, k=None, gain="linear", ideal="judged", empty=0.0) -> Number:
-    pairs = [(rank, grade) for rank, _, grade in rows]
+    pairs = [(rank, grade) for rank, grade, _ in rows]
     if not any(_gain(grade, gain) > 0 for _, grade in pairs if _known(grade)):
         return empty
     best = ideal_dcg(pairs, k=k, gain=gain, ideal=ideal)

@@ -1,15 +1,15 @@
-"""What the commands of the shell take, and how it is spelled there."""
+"""Options that several commands share, and the spelling of options in a shell."""
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from polars_rank.core.errors import Setting
 from polars_rank.core.ordering import OrderBy, ScoreType, Ties
 from polars_rank.files.reading import Columns
-from polars_rank.judging.judged_table import Duplicates, Queries
+from polars_rank.judging.options import Duplicates, Queries
 
 Switch = Annotated[bool, Parameter(show_default=False)]
 Output = Annotated[str | None, Parameter(name=["--output", "-o"])]
@@ -19,17 +19,17 @@ Fields = Annotated[list[str] | None, Parameter(consume_multiple=True)]
 @Parameter(name="*", group="Reading files")
 @dataclass(frozen=True)
 class Reading:
-    """How files are read.
+    """Options for reading files.
 
     Parameters
     ----------
     columns
-        Of runs: the fields of a file without a header (query,item,score), or what its header calls them
-        (query=topic,item=url).
+        Columns of the runs: the fields of a file without a header (query,item,score), or the header's names
+        for them (query=topic,item=url).
     qrels_columns
-        The same of the judgements.
+        The same for the judgements.
     comments
-        Pass over lines that begin with #.
+        Skip lines that begin with #.
     """
 
     columns: Fields = None
@@ -40,36 +40,36 @@ class Reading:
 @Parameter(name="*", group="Ranking and judging")
 @dataclass(frozen=True)
 class Judging:
-    """How a run and its judgements become rankings.
+    """Options for ranking and judging.
 
     Parameters
     ----------
     queries
-        Which count: the judged ones, missing or not (qrels, the default, as trec_eval -c); those in both
-        files (both); those of the run; all.
+        Queries to average over: qrels (default: all judged queries, as trec_eval -c), both (queries in run
+        and qrels), run or all.
     judged_only
-        Rank judged items only (trec_eval -J).
+        Remove unjudged items before ranking (trec_eval -J).
     depth
-        Keep the top of each ranking only (trec_eval -M).
+        Number of items to keep per ranking (trec_eval -M).
     duplicates
-        An item that comes twice is an error, by default; first keeps its best-ranked copy, max the highest
-        grade too.
+        What to do with an item that occurs twice: error (default), first (keep the best-ranked) or max (also
+        keep the highest grade).
     drop_identical
-        Leave out items that are the query itself (BEIR).
+        Remove items whose id is that of the query (BEIR).
     order_by
-        score or rank; default: the score if there is one.
+        Column to rank by: score or rank. Default: score, if the run has one.
     distances
-        A low score is good.
+        Rank low scores first.
     ties
-        Order of equal scores: item-descending, the default, is trec_eval's; best and worst go by grade.
+        Order of equal scores. Default: item-descending, as trec_eval; best and worst order by grade.
     score_dtype
-        float32 narrows the scores as trec_eval 9 does; default: float64.
+        Precision of the scores: float64 (default), or float32 as trec_eval 9.
     rank_base
-        0 for ranks that count from 0.
+        First rank in the run: 1, or 0.
     keys
-        Column, such as day, that tells rankings of a query apart, beside the system; may be repeated.
+        Column that separates several rankings of one query and system, such as day; may be repeated.
     allow_no_match
-        Score a run without a single judged item, instead of refusing it.
+        Score a run even if none of its items is judged.
     """
 
     queries: Queries | None = None
@@ -86,7 +86,7 @@ class Judging:
     allow_no_match: Switch = False
 
     def options(self) -> dict[str, Any]:
-        """Give them as `evaluate` takes them; what is not given is left to the convention."""
+        """Convert to the arguments of `evaluate`; options that are not given keep their defaults."""
         given = {
             name: value
             for name, value in vars(self).items()
@@ -101,12 +101,12 @@ READING, JUDGING = Reading(), Judging()
 
 
 def keys_of(given: Sequence[str] | None) -> list[str]:
-    """Put the system, which tells rankings apart in any case, before the keys that are given."""
+    """Prepend the system, which is always a key, to the given keys."""
     return list(dict.fromkeys(["system", *(given or [])]))
 
 
 def columns_of(given: Sequence[str] | None) -> Columns | None:
-    """Read `columns` of the reader: names of fields, or ours=theirs of a header."""
+    """Parse `columns` of `read_run`: a list of fields, or pairs our-name=their-name."""
     parts = _parts(given)
     if any("=" in part for part in parts):
         return dict(_pair(part) for part in parts)
@@ -114,7 +114,7 @@ def columns_of(given: Sequence[str] | None) -> Columns | None:
 
 
 def weights_of(given: Sequence[str] | None) -> Mapping[str, float] | list[float] | None:
-    """Read `weights` of `fuse`: numbers, or name=number."""
+    """Parse `weights` of `fuse`: numbers, or pairs name=number."""
     parts = _parts(given)
     try:
         if any("=" in part for part in parts):
@@ -137,49 +137,19 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-# A measure is quoted as it was given; whatever else looks like an argument is one.
-_ARGUMENT = re.compile(
-    r"""measure '[^']*'|(?<![\w/'"])([a-z_]+)=(\[[^\]]*\]|\{[^}]*\}|'[^']*'|"[^"]*"|[\w.]*\w|\.{3})?"""
-)
-_WORDS = {
-    "comments=True (--comments)": "--comments",
-    ": read it by read_run": ": QRELS come first, then RUNs",
-    ": read it by read_qrels": ": QRELS come first, then RUNs",
-    " of per_query": " of the runs",
-    # A command reads what a file looks like; its --format is that of what it writes.
-    '; if that is meant, say what it is, as by format="trec"': "",
-    ' (else, format="trec")': "",
-    '; say format="trec" or "csv"': "; separate its fields in one way alone",
-}
-_FLAGS = {field.name for group in (Reading, Judging) for field in fields(group)} | {
-    *(
-        "baseline",
-        "by",
-        "convention",
-        "format",
-        "max_relevance",
-        "method",
-        "min_relevance",
-        "normalize",
-        "weights",
-    )
-}
-
-
-def in_shell(message: str) -> str:
-    """Spell arguments as the shell does: ``rank_base=0`` becomes ``--rank-base 0``."""
-
-    def flag(match: re.Match[str]) -> str:
-        name, value = match[1], match[2] or ""
-        if (name, value) == ("descending", "False"):
-            return "--distances"
-        if name not in _FLAGS:
-            return match[0]
-        if value == "None":
-            return f"no --{name.replace('_', '-')}"
-        bare = re.sub(r"[\[\]{}'\" ]", "", value).replace(":", "=")
-        return f"--{name.replace('_', '-')}" + (f" {bare}" if bare not in ("", "True") else "")
-
-    for python, shell in _WORDS.items():
-        message = message.replace(python, shell)
-    return _ARGUMENT.sub(flag, message)
+def in_shell(setting: Setting) -> str:
+    """Spell an argument as an option: ``rank_base=0`` becomes ``--rank-base 0``."""
+    name, value = setting
+    if (name, value) == ("descending", False):
+        return "--distances"
+    option = f"--{name.replace('_', '-')}"
+    if value is None:
+        return f"no {option}"
+    if value is ... or value is True:
+        return option
+    if name in ("keys", "by"):
+        # The commands always add the key "system".
+        return " ".join(f"{option} {key}" for key in value if key != "system")
+    if isinstance(value, Mapping):
+        value = [f"{ours}={theirs}" for ours, theirs in value.items()]
+    return f"{option} {','.join(map(str, value)) if isinstance(value, list) else value}"

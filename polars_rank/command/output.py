@@ -1,7 +1,9 @@
-"""Where results and notes of the command go: standard output or a file, standard error."""
+"""Results as text, on standard output or in a file; notes on standard error."""
 
 import io
+import json
 import os
+import re
 import stat
 import sys
 import warnings
@@ -9,24 +11,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from glob import glob
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import polars as pl
 
 from polars_rank.command.arguments import in_shell
-from polars_rank.command.printing import TextFormat, as_text
-from polars_rank.core.errors import DataWarning, shortened
+from polars_rank.core.errors import DataWarning, Explained, require_choice, shortened
 from polars_rank.evaluation import batches as scanning
 from polars_rank.files.output_files import replace_file
 
+TextFormat = Literal["table", "csv", "json", "markdown"]
 _SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex", ".html": "html"}
 F = TypeVar("F", bound=str)
 
 
 def output_format(chosen: F | None, output: str | None, formats: Sequence[F]) -> F:
-    """Give the format that was chosen, else that of the output's suffix.
+    """Return the chosen format, else that of the output's suffix.
 
-    The first of the formats is for the eye: what is printed, and files without a suffix or with ``.txt``.
+    The first format is the default for printing and for files without a suffix or with ``.txt``.
     """
     suffix = Path(output or "").suffix.lower()
     if chosen is not None:
@@ -41,7 +43,7 @@ def output_format(chosen: F | None, output: str | None, formats: Sequence[F]) ->
 
 
 def keep_inputs(outputs: Sequence[str | None], inputs: Sequence[str | None]) -> None:
-    """Refuse to write where the command reads, and to write two results to one file."""
+    """Refuse to overwrite an input, or to write two outputs to one file."""
     named = [path for path in outputs if path is not None]
     if len({os.path.realpath(path) for path in named}) < len(named):
         raise ValueError(f"{named[0]} is given as two outputs; one of them would be lost")
@@ -74,12 +76,12 @@ def _is_same_file(output: os.stat_result | None, path: str) -> bool:
 
 
 def put(table: pl.DataFrame, chosen: TextFormat, output: str | None) -> None:
-    """Print a table in this format, or let it take the place of a file."""
+    """Print a table in this format, or write it to a file."""
     write(as_text(table, chosen), output)
 
 
 def write(text: str, output: str | None) -> None:
-    """Print a text, or let it take the place of a file."""
+    """Print a text, or write it to a file."""
     if output is None:
         print_bytes(text.encode())
         return
@@ -87,17 +89,65 @@ def write(text: str, output: str | None) -> None:
         file.write(text.encode())
 
 
-def open_streams() -> None:
-    """Make standard output and error UTF-8, and give those that the shell has closed (``>&-``) a place.
+def as_text(table: pl.DataFrame, format: TextFormat) -> str:  # noqa: A002 - the command's own word
+    """Format a table as text that ends with a line end.
 
-    A closed one would be taken by the next file that is opened, which notes would then be written into.
-    Standard output refuses what is written, since it would be lost; what goes to standard error is dropped.
+    In ``table`` and ``markdown``, floats have 4 decimals and null is a hyphen. ``csv`` and ``json`` (an
+    array, one object per line) have full precision; JSON has no NaN or infinity, so they become null.
+    """
+    require_choice("format", format, get_args(TextFormat))
+    table = table.with_columns(pl.col(pl.Binary).bin.encode("hex"))
+    if format == "json":
+        lines = [json.dumps(row, ensure_ascii=False, default=str) for row in _finite(table).to_dicts()]
+        return "[\n" + ",\n".join(f"  {line}" for line in lines) + "\n]\n" if lines else "[]\n"
+    table = table.with_columns(pl.col(pl.List(pl.String)).list.join("; "))
+    if format == "csv":
+        return table.write_csv()
+    rows = [table.columns, *([_cell(value) for value in row] for row in table.iter_rows())]
+    numeric = [dtype.is_numeric() for dtype in table.dtypes]
+    return _markdown(rows, numeric) if format == "markdown" else _aligned(rows, numeric)
+
+
+def _finite(table: pl.DataFrame) -> pl.DataFrame:
+    floats = pl.col(pl.Float64, pl.Float32)
+    return table.with_columns(pl.when(floats.is_finite()).then(floats))
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4f}" if isinstance(value, float) else shortened(re.sub(r"\s", " ", str(value)))
+
+
+def _aligned(rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        ).rstrip()
+        for row in rows
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _markdown(rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
+    header, *body = ([cell.replace("|", "\\|") for cell in row] for row in rows)
+    rule = ["---:" if right else "---" for right in numeric]
+    return "".join(f"| {' | '.join(row)} |\n" for row in [header, rule, *body])
+
+
+def open_streams() -> None:
+    """Set standard output and error to UTF-8, and reopen those that the shell has closed (``>&-``).
+
+    Otherwise the next file to be opened would get the descriptor of a closed stream, and notes would be
+    written into it. Writing to a closed standard output fails; a closed standard error is ignored.
     """
     for number in (0, 1, 2):
         try:
             os.fstat(number)
         except OSError:
-            # The lowest free number, and nothing can be written to it.
+            # This takes the lowest free number; writing to it fails.
             os.open(os.devnull, os.O_RDONLY)
     if sys.stdout is None:
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - open to the end
@@ -109,7 +159,7 @@ def open_streams() -> None:
 
 
 def close_streams() -> None:
-    """Write out what is left; drop it where that can't be done, or Python would say so at its end."""
+    """Flush both streams; discard the rest on failure, since Python would report it on exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -118,7 +168,7 @@ def close_streams() -> None:
 
 
 def print_bytes(data: bytes) -> None:
-    """Write to standard output; bytes, since ids are UTF-8 whatever the terminal's encoding."""
+    """Write bytes to standard output: ids are UTF-8 whatever the encoding of the terminal."""
     try:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
@@ -129,7 +179,7 @@ def print_bytes(data: bytes) -> None:
 
 
 def say(notes: Sequence[str], kind: str = "note: ") -> None:
-    """Tell what a reader of the results should know."""
+    """Print notes to standard error."""
     for note in notes:
         with suppress(OSError):
             print(f"polars-rank: {kind}{shortened(note)}", file=sys.stderr)
@@ -137,20 +187,22 @@ def say(notes: Sequence[str], kind: str = "note: ") -> None:
 
 @contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """Print what Python would warn of as notes, each once."""
+    """Print warnings as notes, each once."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
         yield
-    say([in_shell(text) for text in dict.fromkeys(str(each.message) for each in caught)])
+    notes = [each.message for each in caught]
+    said = [note.spelled(in_shell) if isinstance(note, Explained) else str(note) for note in notes]
+    say(list(dict.fromkeys(said)))
 
 
 @contextmanager
 def progress(name: str) -> Iterator[None]:
-    """Show how far a long run is, where somebody looks."""
+    """Show a progress bar if standard error is a terminal."""
     if not sys.stderr.isatty():
         yield
         return
-    from rich.console import Console  # noqa: PLC0415 - a tenth of a second that most calls don't need
+    from rich.console import Console  # noqa: PLC0415 - takes a tenth of a second, and most calls do not need it
     from rich.progress import Progress  # noqa: PLC0415
 
     with Progress(console=Console(stderr=True), transient=True) as bar:

@@ -1,30 +1,27 @@
-"""What a reader of scores should know: what was left out, what counts as empty, what was never judged."""
+"""Notes on scores: rankings left out, empty rankings, missing scores, unjudged items."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from polars_rank.core.errors import DataError
+from polars_rank.core.errors import DataError, Setting
 from polars_rank.core.frames import Frame, as_lazy
 from polars_rank.core.ordering import distinct_places
-from polars_rank.judging.judged_table import Queries
+from polars_rank.judging.options import Queries
 
-WATCHED = ("judged_share@10", "num_returned")
-"""The measures that `unjudged_note` reads."""
+MEASURES_OF_NOTES = ("judged_share@10", "num_returned")
+"""Measures that `unjudged_notes` needs."""
 
 
-def graded(qrels: Frame) -> pl.LazyFrame:
-    """Leave out what has no grade, and so is not judged."""
+def rows_with_grade(qrels: Frame) -> pl.LazyFrame:
+    """Keep the rows that have a grade."""
     return as_lazy(qrels, "qrels").filter(pl.col("relevance").cast(pl.Float64).is_not_nan())
 
 
-def run_facts(run: Frame, qrels: Frame, options: Mapping[str, Any]) -> pl.DataFrame:
-    """Count, for each system, what `judge` makes of it with these options.
-
-    Judged queries that it has, other queries, judged items, missing numbers, ranks that move.
-    """
-    rows, grades = as_lazy(run, "run"), graded(qrels)
+def counts_by_system(run: Frame, qrels: Frame, options: Mapping[str, Any]) -> pl.DataFrame:
+    """Count for each system: judged queries, other queries, judged items, missing numbers, moved ranks."""
+    rows, grades = as_lazy(run, "run"), rows_with_grade(qrels)
     judged = grades.select("query").unique().with_columns(judged=True)
     asked = rows.select("system", "query").unique().join(judged, on="query", how="left")
     known = pl.col("judged").fill_null(False)
@@ -52,8 +49,10 @@ def run_facts(run: Frame, qrels: Frame, options: Mapping[str, Any]) -> pl.DataFr
     )
 
 
-def strangers(facts: pl.DataFrame, run: Frame, qrels: Frame, *, allow_no_match: bool = False) -> list[str]:
-    """Refuse a run without a judged query or item; tell of systems without a judged item."""
+def no_match_notes(
+    facts: pl.DataFrame, run: Frame, qrels: Frame, *, allow_no_match: bool = False
+) -> list[str]:
+    """Refuse a run without a judged query or item; note systems without a judged item."""
     if facts["both"].sum() == 0 and not facts.is_empty():
         ours, theirs = _examples(run, "query"), _examples(qrels, "query")
         raise DataError(f"run and qrels have no query in common: the run has {ours}; the qrels {theirs}")
@@ -67,7 +66,7 @@ def strangers(facts: pl.DataFrame, run: Frame, qrels: Frame, *, allow_no_match: 
         f"{systems[0]} has {ours}; the qrels {theirs}"
     )
     if facts["found"].sum() == 0 and not allow_no_match:
-        raise DataError(f"{message}; if that is right, allow_no_match=True")
+        raise DataError(message, remedy=("if that is right, use ", Setting("allow_no_match", True)))
     return [message]
 
 
@@ -76,8 +75,8 @@ def _examples(frame: Frame, column: str) -> str:
     return ", ".join(map(repr, values.to_series().to_list())) + ", …"
 
 
-def query_notes(facts: pl.DataFrame, judged: int, queries: Queries) -> list[str]:
-    """Tell which queries are on one side only, and what becomes of them."""
+def unmatched_query_notes(facts: pl.DataFrame, judged: int, queries: Queries) -> list[str]:
+    """Note queries that only the run or only the qrels have."""
     lacking = facts.with_columns(lacking=judged - pl.col("both"))
     fate = (
         "count as empty rankings (--queries both leaves them out)"
@@ -86,23 +85,23 @@ def query_notes(facts: pl.DataFrame, judged: int, queries: Queries) -> list[str]
     )
     other_fate = "are left out" if queries in ("qrels", "both") else "have no value"
     return [
-        *_note(f"of {judged} judged queries, those that a run lacks {fate}", lacking, "lacking"),
+        *_note(f"of {judged} judged queries, those missing from a run {fate}", lacking, "lacking"),
         *_note(f"queries without any judgement {other_fate}", facts, "run_only"),
     ]
 
 
-def number_notes(facts: pl.DataFrame) -> list[str]:
-    """Tell of scores and ranks that are null or NaN, and of ranks that moved."""
+def missing_number_notes(facts: pl.DataFrame) -> list[str]:
+    """Note scores and ranks that are null or NaN, and ranks that were moved."""
     scores, ranks = (facts.filter(ordered_by=by) for by in ("score", "rank"))
     return [
-        *_note("items whose score is null or NaN stand last", scores, "missing"),
+        *_note("items whose score is null or NaN are ranked last", scores, "missing"),
         *_note("items whose rank is null or NaN count as not returned", ranks, "missing"),
         *_note("items of tied or fractional ranks moved to places of their own", ranks, "moved"),
     ]
 
 
-def unjudged_note(per_query: pl.DataFrame) -> list[str]:
-    """Tell how many of the items in the top 10 nobody has judged."""
+def unjudged_notes(per_query: pl.DataFrame) -> list[str]:
+    """Note the unjudged items in the top 10."""
     top = pl.min_horizontal(pl.col("num_returned"), 10.0)
     unjudged = (top * (1 - pl.col("judged_share@10"))).sum().round(0).cast(pl.Int64)
     counted = per_query.group_by("system").agg(unjudged=unjudged, top=top.sum().cast(pl.Int64)).sort("system")
@@ -114,8 +113,8 @@ def unjudged_note(per_query: pl.DataFrame) -> list[str]:
     return [f"unjudged items in the top 10 count as not relevant: {_some(shares.to_series().to_list())}"]
 
 
-def valueless_note(summary: pl.DataFrame) -> list[str]:
-    """Tell of rankings that a mean leaves out."""
+def missing_value_notes(summary: pl.DataFrame) -> list[str]:
+    """Note rankings without a value, which the mean leaves out."""
     left_out = summary.filter(pl.col("missing") > 0).select(
         "missing", system=pl.concat_str("measure", pl.lit(" of "), "system")
     )

@@ -1,32 +1,28 @@
-"""Which differences between systems are real: paired tests, intervals and corrections."""
+"""Paired comparison of systems: differences, intervals, effect sizes and tests."""
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TypeVar, get_args, overload
+from typing import get_args
 
 import polars as pl
 
+from polars_rank.comparison.corrections import Correction, adjust
 from polars_rank.comparison.pairs import (
     OUTCOMES,
     Alternative,
-    Correction,
-    Design,
+    ComparisonSetup,
     Interval,
     Missing,
-    Options,
     Test,
+    TestOptions,
     WilcoxonMethod,
     ZeroMethod,
-    as_list,
-    check_sampling,
-    needs_scipy,
-    paired,
-    plan,
+    paired_values,
+    prepare,
 )
-from polars_rank.core.errors import require_choice
-from polars_rank.core.frames import as_lazy, like, named_back, refuse_names
-
-FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
+from polars_rank.core.checks import require_sampling
+from polars_rank.core.errors import needs_scipy, require_choice
+from polars_rank.core.frames import FrameT, as_lazy, as_list, like, named_back, refuse_names
 
 
 def compare(
@@ -49,7 +45,7 @@ def compare(
     system: str = "system",
     query: str = "query",
 ) -> FrameT:
-    r"""Compare systems query by query: difference, interval, wins, effect size, tests.
+    r"""Paired comparison of systems: difference, interval, wins, effect size, tests.
 
     $d_q = system_q - baseline_q,\quad difference = \bar d,\quad t = \sqrt{n}\,\bar d / s_d,\quad
     effect\_size = \bar d / s_d$
@@ -57,76 +53,76 @@ def compare(
     Parameters
     ----------
     per_query
-        One row a query and system (and slice), one column a measure, as `evaluate` gives it. Rows are
-        paired by the query's id, whatever their order.
+        One row per query and system (and slice), one column per measure, as returned by `evaluate`. Rows
+        are paired by query id; their order does not matter.
     baseline
-        The system that every other one is compared with; None compares all pairs, each once: the system
-        earlier in order against the later one.
+        System to compare every other one with. None compares all pairs, each once, with the system that
+        sorts first as `system`.
     by
         Columns that slice the comparison, such as an attribute or another key of the rankings. Null is a
         slice of its own.
     measures
-        Columns to compare; default: all whose names are measures (``"nDCG@10"``).
+        Columns to compare; default: all numeric columns named like a measure (``"nDCG@10"``).
     tests
-        ``"t"``: Student's paired t. ``"wilcoxon"``: signed ranks. ``"sign"``: wins against losses, ties
-        left out. ``"randomization"``: Fisher's, by flips of the differences' signs: all of them where at
-        most 16 queries differ, else `samples` random ones, $p = (b+1)/(samples+1)$; sums that are equal
-        but for rounding count as ties. ``"bootstrap"``: Student's t over resampled queries (Sakai 2006).
-        ``"tukey"``: randomised HSD over all systems of the slice, those of the other rows too, on the
-        queries that each of them has; it is corrected for the number of systems by itself.
+        ``"t"``: Student's paired t. ``"wilcoxon"``: signed ranks. ``"sign"``: wins against losses, without
+        ties. ``"randomization"``: Fisher's, by flipping the signs of the differences: exact if at most 16
+        queries differ, otherwise `samples` random flips with $p = (b+1)/(samples+1)$; sums that differ
+        only by rounding are ties. ``"bootstrap"``: Student's t over resampled queries (Sakai 2006).
+        ``"tukey"``: randomised HSD over all systems of the slice, on the queries for which all of them have
+        a value; it includes its own correction for the number of systems.
     corrections
-        For every test but ``"tukey"``, see `adjust`. A family is a test and a measure: all its pairs in all
-        its slices. P values that are null don't count.
+        Applied to every test except ``"tukey"``, see `adjust`. A family is one test and one measure, with
+        all pairs in all slices. Null p values are not counted.
     alternative
-        ``"greater"``: the system is better than the baseline; ``"less"``: worse. The interval is
-        one-sided alike.
+        ``"greater"``: the system is better than the baseline; ``"less"``: worse. The interval is then
+        one-sided too.
     interval
-        ``"t"``; ``"bootstrap"``, its percentiles; ``"basic"``, these mirrored; ``"bca"`` (Efron 1987),
-        corrected for bias and skewness.
+        ``"t"``; ``"bootstrap"``: percentiles; ``"basic"``: reflected percentiles; ``"bca"``: corrected for
+        bias and skewness (Efron 1987).
     level
         Coverage of the interval, above 0 and below 1.
     missing
-        A query that one of two systems lacks (no row, or null), while some system has it, is an error;
-        ``"zero"`` counts it as 0, ``"drop"`` leaves it out for the two. A query that no system has a value
-        for is left out always.
+        What to do if one system has no row for a query for which another system has a value: ``"error"``,
+        ``"zero"`` (count it as 0) or ``"drop"`` (leave it out of the pair). A null value (nothing is
+        judged) is always left out of the pair.
     zero_method
-        What ``"wilcoxon"`` does with differences of zero: ``"wilcox"`` drops them, ``"pratt"`` ranks them
-        and drops their ranks, ``"zsplit"`` splits their ranks between both sides.
+        How ``"wilcoxon"`` treats differences of zero: ``"wilcox"`` drops them, ``"pratt"`` ranks them and
+        drops their ranks, ``"zsplit"`` splits their ranks between both sides.
     wilcoxon_method
-        ``"auto"`` is exact up to 50 queries without zeros and ties, and up to 16 with; ``"exact"`` is the
-        distribution without zeros and ties, ``"asymptotic"`` the normal one. As in SciPy, differences
-        are ranked as they are: 0.3 - 0.1 and 0.2 - 0, which their last digits part, do not tie.
+        ``"auto"`` is exact up to 50 queries without zeros and ties, and up to 16 with them. ``"exact"`` is
+        the distribution without zeros and ties, ``"asymptotic"`` the normal approximation. As in SciPy,
+        differences are ranked unrounded: 0.3 - 0.1 and 0.2 - 0 do not tie.
     continuity
-        Correct the normal distribution of ``"wilcoxon"`` for continuity.
+        Apply the continuity correction to the normal approximation of ``"wilcoxon"``.
     samples, seed
-        Random samples of ``"randomization"``, ``"bootstrap"``, ``"tukey"`` and of bootstrap intervals,
-        and where they start. The same seed gives the same result, whatever the number of threads.
+        Number of random samples for ``"randomization"``, ``"bootstrap"``, ``"tukey"`` and bootstrap
+        intervals, and their seed. The same seed gives the same result with any number of threads.
     system, query
         Names of the columns.
 
     Returns
     -------
     DataFrame or LazyFrame
-        As `per_query`. One row a slice, measure and pair, in that order: the `by` columns, `measure`,
-        `system`, `baseline`; `n` (queries compared: both values are finite) and `missing` (queries that one
-        of the two lacks, counted as 0 or left out), Int64; `mean`, `mean_baseline`, `difference`, `low`,
-        `high` in the units of the measure; `wins`, `ties`, `losses`, Int64, which sum to `n`; `effect_size`
-        (Cohen's d of paired samples, in standard deviations of the difference); `statistic_t`,
-        `statistic_wilcoxon`, and a column a test, ``p_t``, in [0, 1], each followed by its corrections,
-        ``p_t_holm``; `reason`, why something is null. All other numbers are Float64.
+        As `per_query`. One row per slice, measure and pair, in that order: the `by` columns, `measure`,
+        `system`, `baseline`; `n` (queries compared: both values are finite) and `missing` (queries without
+        a value in one of the two systems, left out or counted as 0), Int64; `mean`, `mean_baseline`,
+        `difference`, `low`, `high` in units of the measure; `wins`, `ties`, `losses`, Int64, which sum to
+        `n`; `effect_size` (Cohen's d of paired samples, in standard deviations of the difference);
+        `statistic_t`, `statistic_wilcoxon`, and one column per test, ``p_t``, in [0, 1], each followed by
+        its corrections, ``p_t_holm``; `reason` for a null. All other numbers are Float64.
 
-        With one query, or where all differences are equal, there is no variance: interval, effect size
-        and the p values of ``"t"`` and ``"bootstrap"`` are null. Where all are zero, those of the other
-        tests are 1. A NaN or infinite value makes all but the counts of queries null.
+        With one query, or if all differences are equal, there is no variance: interval, effect size and
+        the p values of ``"t"`` and ``"bootstrap"`` are null. If all differences are zero, the p values of
+        the other tests are 1. A NaN or infinite value makes everything null except `n` and `missing`.
 
     Raises
     ------
     DataError
         If a column is missing, a query repeats within system and slice, or a system lacks a query.
     ValueError
-        If `baseline` is no system of the table, or an option is out of its range.
+        If `baseline` is not a system of the table, or an option is out of range.
     ModuleNotFoundError
-        Without SciPy.
+        If SciPy is not installed.
 
     References
     ----------
@@ -152,9 +148,8 @@ def compare(
     │ dense  ┆ 0.25       ┆ 4    ┆ 0.0305 ┆ 0.125           │
     └────────┴────────────┴──────┴────────┴─────────────────┘
     """
-    options = Options(
+    options = TestOptions(
         tests=as_list(tests),
-        corrections=as_list(corrections),
         alternative=alternative,
         interval=interval,
         level=level,
@@ -164,9 +159,9 @@ def compare(
         samples=samples,
         seed=seed,
     )
-    _check(options)
-    require_choice("missing", missing, get_args(Missing))
-    table, design = plan(
+    methods: list[Correction] = as_list(corrections)
+    _check(options, methods, missing)
+    table, setup = prepare(
         as_lazy(per_query, "per_query"),
         baseline=baseline,
         by=by,
@@ -175,129 +170,73 @@ def compare(
         query=query,
         missing=missing,
     )
-    schema = _schema(design.key_schema(table.collect_schema()), options)
+    schema = _schema(setup.key_schema(table.collect_schema()), options, methods)
     # One step over the whole table: tests and resamples need all of it, and it is small.
-    compared = partial(_compare, design=design, options=options, columns=list(schema))
+    compared = partial(_compare, setup=setup, options=options, corrections=methods, columns=list(schema))
     return like(per_query, named_back(table.map_batches(compared, schema=schema)))
 
 
-def _schema(keys: dict[str, pl.DataType], options: Options) -> dict[str, pl.DataType]:
-    real = options.real
+def _schema(
+    keys: dict[str, pl.DataType], options: TestOptions, corrections: list[Correction]
+) -> dict[str, pl.DataType]:
+    numbers = options.number_columns
     tested: list[str] = []
     for test in options.tests:
-        tested += [name for name in real if name == f"statistic_{test}"] + [f"p_{test}"]
-        tested += [_adjusted(test, name) for name in options.corrections if test != "tukey"]
+        tested += [name for name in numbers if name == f"statistic_{test}"] + [f"p_{test}"]
+        tested += [corrected_column(test, name) for name in corrections if test != "tukey"]
     return {
         **keys,
         **dict.fromkeys(["n", "missing"], pl.Int64()),
-        **dict.fromkeys(real[:5], pl.Float64()),
+        **dict.fromkeys(numbers[:5], pl.Float64()),
         **dict.fromkeys(OUTCOMES, pl.Int64()),
         **dict.fromkeys(["effect_size", *tested], pl.Float64()),
         "reason": pl.String(),
     }
 
 
-def _adjusted(test: str, correction: str) -> str:
-    return f"p_{test}_{correction.replace('-', '_')}"
+def corrected_column(test: str, correction: str) -> str:
+    """Name of the column with the corrected p values of a test; Tukey's test corrects its own."""
+    return f"p_{test}" if test == "tukey" else f"p_{test}_{correction.replace('-', '_')}"
 
 
-def _check(options: Options) -> None:
+def _check(options: TestOptions, corrections: list[Correction], missing: Missing) -> None:
     for test in options.tests:
         require_choice("tests", test, get_args(Test))
-    for correction in options.corrections:
+    for correction in corrections:
         require_choice("corrections", correction, get_args(Correction))
-    for argument, names in (("tests", options.tests), ("corrections", options.corrections)):
-        refuse_names(argument, names, ())
+    refuse_names("tests", options.tests, ())
+    refuse_names("corrections", corrections, ())
     require_choice("alternative", options.alternative, get_args(Alternative))
     require_choice("interval", options.interval, get_args(Interval))
     require_choice("zero_method", options.zero_method, get_args(ZeroMethod))
     require_choice("wilcoxon_method", options.wilcoxon_method, get_args(WilcoxonMethod))
+    require_choice("missing", missing, get_args(Missing))
     if "tukey" in options.tests and options.alternative != "two-sided":
         raise ValueError(
             f'tests="tukey" is two-sided, got alternative={options.alternative!r}; leave one out'
         )
-    check_sampling(options.level, options.samples, options.seed)
+    require_sampling(options.level, options.samples, options.seed)
 
 
 @needs_scipy
-def _compare(per_query: pl.DataFrame, design: Design, options: Options, columns: list[str]) -> pl.DataFrame:
-    from polars_rank.comparison import statistics as pair_results  # noqa: PLC0415 - SciPy takes its time, and may be missing
+def _compare(
+    per_query: pl.DataFrame,
+    setup: ComparisonSetup,
+    options: TestOptions,
+    corrections: list[Correction],
+    columns: list[str],
+) -> pl.DataFrame:
+    from polars_rank.comparison import statistics  # noqa: PLC0415 - imports SciPy, which is slow or missing
 
-    pairs = paired(per_query, design)
-    table = pairs.with_columns(pair_results.numbers(pairs["x"], pairs["y"], options))
+    pairs = paired_values(per_query, setup)
+    table = pairs.with_columns(statistics.pair_statistics(pairs["x"], pairs["y"], options))
     if "tukey" in options.tests:
-        p_values = pair_results.tukey(per_query, pairs.select("system", "baseline").unique(), design, options)
-        table = table.join(p_values, on=design.keys, nulls_equal=True, how="left", maintain_order="left")
-    adjusted = [
-        adjust(f"p_{test}", correction).over("measure").alias(_adjusted(test, correction))
+        p_values = statistics.tukey(per_query, pairs.select("system", "baseline").unique(), setup, options)
+        table = table.join(p_values, on=setup.keys, nulls_equal=True, how="left", maintain_order="left")
+    corrected = [
+        adjust(f"p_{test}", correction).over("measure").alias(corrected_column(test, correction))
         for test in options.tests
-        for correction in options.corrections
+        for correction in corrections
         if test != "tukey"
     ]
-    return table.with_columns(adjusted).select(columns)
-
-
-@overload
-def adjust(p_values: str | pl.Expr, method: Correction = "holm") -> pl.Expr: ...
-@overload
-def adjust(p_values: pl.Series, method: Correction = "holm") -> pl.Series: ...
-def adjust(p_values: str | pl.Expr | pl.Series, method: Correction = "holm") -> pl.Expr | pl.Series:
-    r"""Correct p values for their number, all of a column (or of a window) being one family.
-
-    With $m$ p values, $p_{(i)}$ the i-th from the least: Bonferroni $m\,p$; Holm
-    $\max_{j \le i} (m - j + 1)\,p_{(j)}$; Benjamini-Hochberg $\min_{j \ge i} m\,p_{(j)} / j$;
-    Benjamini-Yekutieli that times $\sum_{j=1}^{m} 1/j$; none above 1.
-
-    Parameters
-    ----------
-    p_values
-        A column name or expression, or a Series. Null and NaN (no test was possible) stay null and don't
-        count in $m$.
-    method
-        ``"bonferroni"`` and ``"holm"`` bound the chance of any false discovery (Holm is never weaker),
-        ``"benjamini-hochberg"`` the share of false ones among the discoveries, for p values that are
-        independent or positively dependent, ``"benjamini-yekutieli"`` for any.
-
-    Returns
-    -------
-    Expr or Series
-        An expression, which ``.over`` cuts into families, or a Series for a Series: Float64, in [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If the method is unknown, or a Series holds a value outside [0, 1].
-
-    References
-    ----------
-    Holm 1979; Benjamini & Hochberg 1995 (doi:10.1111/j.2517-6161.1995.tb02031.x); Benjamini &
-    Yekutieli 2001 (doi:10.1214/aos/1013699998).
-
-    Examples
-    --------
-    >>> import polars as pl, polars_rank as rank
-    >>> rank.adjust(pl.Series("p", [0.01, 0.011, 0.6, None]), "holm").round(3).to_list()
-    [0.03, 0.03, 0.6, None]
-    """
-    require_choice("method", method, get_args(Correction))
-    if isinstance(p_values, pl.Series):
-        real = p_values.cast(pl.Float64).fill_nan(None)
-        if not real.drop_nulls().is_between(0, 1).all():
-            raise ValueError(f"p_values must be in [0, 1], got {real.min()!r} to {real.max()!r}")
-        return real.to_frame("p").select(adjust("p", method).alias(p_values.name)).to_series()
-    if not isinstance(p_values, str | pl.Expr):
-        kind = type(p_values).__name__
-        raise TypeError(f"p_values must be a column, an expression or a Series, got {kind}; use pl.Series")
-    p = pl.col(p_values) if isinstance(p_values, str) else p_values
-    p = p.cast(pl.Float64).fill_nan(None)
-    number, place = p.count(), pl.int_range(pl.len()) + 1
-    # Equal p values get equal results, so that their order among each other doesn't matter.
-    ordered = p.sort(nulls_last=True)
-    if method == "bonferroni":
-        return (p * number).clip(upper_bound=1.0)
-    if method == "holm":
-        stepped = ((number + 1 - place) * ordered).cum_max()
-    else:
-        harmonic = (1 / place).filter(place <= number).sum() if method == "benjamini-yekutieli" else 1.0
-        stepped = (ordered * number * harmonic / place).cum_min(reverse=True)
-    return stepped.clip(upper_bound=1.0).gather(p.rank("ordinal") - 1)
+    return table.with_columns(corrected).select(columns)

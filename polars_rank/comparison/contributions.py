@@ -1,16 +1,16 @@
 """Where a difference between two systems comes from: which queries, and in them which items."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 import polars as pl
 
-from polars_rank.comparison.pairs import as_list
 from polars_rank.core.checks import no_nulls, require_number
 from polars_rank.core.errors import DataError, nearest, require_columns
 from polars_rank.core.frames import (
     Frame,
+    FrameT,
     as_lazy,
+    as_list,
     column,
     columns_apart,
     like,
@@ -20,10 +20,9 @@ from polars_rank.core.frames import (
     refuse_names,
     unify_ids,
 )
-from polars_rank.measures.catalogue import MEASURES, Call, parse
+from polars_rank.measures.catalogue import MEASURES
+from polars_rank.measures.names import Call, parse
 from polars_rank.measures.rows import number, ratio
-
-FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
 
 def diff(

@@ -1,6 +1,9 @@
-"""Tests of paired differences on matrices: one row a comparison, one column a query.
+"""Tests of paired differences on matrices: one row per pair of systems, one column per query.
 
-Every function takes a matrix of finite differences and gives one p value a row (NaN where there is none).
+Every function takes a matrix of finite differences and returns one p value per row.
+
+The randomization and bootstrap tests are not SciPy's permutation_test and bootstrap: those sum floats in
+varying order, so that equal sums count as different, double the smaller tail, and draw anew for each row.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,24 +26,24 @@ from polars_rank.core.resampling import (
     sign_patterns,
 )
 
-ROUNDING = 1e-12  # relative; differences below it are equal values that were computed in another order
-_WILCOXON_TABLE = 50  # queries up to which the exact distribution is used, as SciPy does
+ROUNDING = 1e-12  # relative; smaller differences are equal values that were computed in another order
+_WILCOXON_TABLE = 50  # queries up to which the exact distribution is used, as in SciPy
 
 
 def differences(x: Array, y: Array) -> Array:
-    """Subtract; a difference that is zero but for rounding becomes zero."""
+    """Subtract; a difference as small as a rounding error becomes zero."""
     difference = x - y
     difference[np.abs(difference) <= ROUNDING * np.maximum(np.abs(x), np.abs(y))] = 0.0
     return difference
 
 
 def varies(differences: Array, scale: Array) -> Places:
-    """Tell the rows whose differences are not all equal, but for rounding of values as large as `scale`."""
+    """Rows whose differences vary by more than the rounding of values as large as `scale`."""
     return np.flatnonzero(np.ptp(differences, axis=1) > ROUNDING * scale)
 
 
 def paired_t(differences: Array, alternative: Alternative, level: float) -> tuple[Array, ...]:
-    """Give statistic, p value and the interval's ends; every row must vary and have two queries."""
+    """Compute statistic, p value and the ends of the interval; every row must vary."""
     result = stats.ttest_1samp(differences, 0.0, axis=1, alternative=alternative)
     interval = result.confidence_interval(level)
     return result.statistic, result.pvalue, interval.low, interval.high
@@ -57,38 +60,38 @@ def sign_test(differences: Array, alternative: Alternative) -> Array:
 def wilcoxon(
     differences: Array, alternative: Alternative, zero_method: str, method: str, *, continuity: bool
 ) -> tuple[Array, Array]:
-    """Give statistic and p value of the signed-rank test; only zeros: p is 1."""
+    """Compute statistic and p value of the signed-rank test; p is 1 if all differences are zero."""
     statistic, p = np.zeros(len(differences)), np.ones(len(differences))
     some = np.flatnonzero(differences.any(axis=1))
     groups = _without_zeros(differences) if zero_method == "wilcox" else [(some, differences[some])]
     for places, rows in groups:
-        ways = _ways(rows) if method == "auto" else np.full(len(rows), method)
-        for way in np.unique(ways):
-            part = ways == way
+        distributions = _distributions(rows) if method == "auto" else np.full(len(rows), method)
+        for name in np.unique(distributions):
+            part = distributions == name
             result = stats.wilcoxon(
                 rows[part],
                 axis=1,
                 zero_method=zero_method,
                 correction=continuity,
                 alternative=alternative,
-                method="asymptotic" if way == "patterns" else way,
+                method="asymptotic" if name == "patterns" else name,
             )
             statistic[places[part]] = result.statistic
             by_rank = np.sign(rows[part]) * stats.rankdata(np.abs(rows[part]), axis=1)
-            exact = way == "patterns"
+            exact = name == "patterns"
             p[places[part]] = (
                 _flipped(by_rank, sign_patterns(rows.shape[1]), alternative, 0.25) if exact else result.pvalue
             )
     return statistic, p
 
 
-def _ways(differences: Array) -> npt.NDArray[np.str_]:
-    """Choose a way for each row: the exact distribution wherever there is one that is quick to have."""
+def _distributions(differences: Array) -> npt.NDArray[np.str_]:
+    """Choose a distribution for each row: the exact one where it is quick to compute."""
     size = differences.shape[1]
     magnitudes = np.sort(np.abs(differences), axis=1)
-    awkward = (magnitudes[:, 0] == 0) | (np.diff(magnitudes, axis=1) == 0).any(axis=1)
+    zeros_or_ties = (magnitudes[:, 0] == 0) | (np.diff(magnitudes, axis=1) == 0).any(axis=1)
     return np.where(
-        awkward,
+        zeros_or_ties,
         "patterns" if size <= EXACT_SIZE else "asymptotic",
         "exact" if size <= _WILCOXON_TABLE else "asymptotic",
     )
@@ -97,7 +100,7 @@ def _ways(differences: Array) -> npt.NDArray[np.str_]:
 def randomization(
     differences: Array, scale: Array, alternative: Alternative, samples: int, seed: int
 ) -> Array:
-    """Fisher's test by sign flips: all patterns where few differ, else random ones; only zeros: p is 1."""
+    """Fisher's test by sign flips: all of them if few queries differ, else random ones; p is 1 for zeros."""
     p = np.ones(len(differences))
     for places, rows in _without_zeros(differences):
         size = rows.shape[1]
@@ -111,7 +114,7 @@ def randomization(
 
 
 def _tolerance(scale: Array, unit: Array, size: int) -> Array:
-    """How far apart, in units of the grid, two equal sums of values as large as `scale` may come."""
+    """Largest rounding error, in units of the grid, between equal sums of values as large as `scale`."""
     return size * (1 + ROUNDING * scale / unit)
 
 
@@ -122,9 +125,9 @@ def _flipped(
     tolerance: Array | float,
     observed: int = 0,
 ) -> Array:
-    """Share of sign patterns whose sum is as extreme as the one there is, or ties with it.
+    """Share of sign patterns whose sum is at least as extreme as the observed one.
 
-    `observed` is 1 where the patterns are a sample, to which the pattern there is has to be added.
+    `observed` is 1 for random patterns, which the observed pattern joins, and 0 for all patterns.
     """
     sign = {"two-sided": 0.0, "less": -1.0, "greater": 1.0}[alternative]
     bound = rows.sum(axis=1, keepdims=True)
@@ -140,7 +143,7 @@ def _flipped(
 
 
 def bootstrap_test(differences: Array, alternative: Alternative, samples: int, seed: int) -> Array:
-    """Bootstrap of Student's t under the centred differences (Sakai 2006); every row must vary."""
+    """Bootstrap of Student's t over centred differences (Sakai 2006); every row must vary."""
     size = differences.shape[1]
     centred = differences - differences.mean(axis=1, keepdims=True)
     grid, unit = on_grid(centred, size)
@@ -161,7 +164,7 @@ def bootstrap_test(differences: Array, alternative: Alternative, samples: int, s
 
 
 def _student(sums: Array, squares: Array, size: int) -> Array:
-    """Student's t but for a constant factor; a sample without variance is as extreme as can be."""
+    """Student's t up to a constant factor; infinite for a sample without variance."""
     variance = squares - sums**2 / size
     flat = variance <= ROUNDING * squares
     t = sums / np.sqrt(np.where(flat, 1.0, variance))
@@ -169,10 +172,10 @@ def _student(sums: Array, squares: Array, size: int) -> Array:
 
 
 def tukey(blocks: Array, pairs: Places, samples: int, seed: int) -> Array:
-    """Randomised Tukey HSD (Carterette 2012): systems trade places within each query.
+    """Randomised Tukey HSD (Carterette 2012): permute the systems within each query.
 
-    `blocks` has the axes comparison, query, system; `pairs` the two systems of each pair. The p value of a
-    pair is the share of samples in which the best and the worst system differ as much as the pair does.
+    `blocks` has the axes slice, query, system; `pairs` has the two systems of each pair. The p value of a
+    pair is the share of samples in which the best and the worst system differ at least as much as the pair.
     """
     rows, size, width = blocks.shape
     flat = blocks.reshape(rows, -1)
@@ -192,7 +195,7 @@ def tukey(blocks: Array, pairs: Places, samples: int, seed: int) -> Array:
 
 
 def _without_zeros(differences: Array) -> Iterator[tuple[Places, Array]]:
-    """Leave out the zeros: rows that keep equally many, and what they keep."""
+    """Drop zeros: rows with equally many other differences, and these differences."""
     kept = differences != 0
     sizes = kept.sum(axis=1)
     for size in np.unique(sizes[sizes > 0]):

@@ -1,14 +1,21 @@
-"""Pairs of systems over the queries they share: what every comparison starts from."""
+"""Pairs of systems with their values per query: the input of every comparison."""
 
 from collections.abc import Sequence
 from itertools import combinations
-from numbers import Real
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
-from polars_rank.core.errors import DataError, nearest, needs, require_columns
+from polars_rank.core.errors import (
+    ArgumentError,
+    DataError,
+    Setting,
+    nearest,
+    require_columns,
+)
 from polars_rank.core.frames import (
+    OURS,
+    as_list,
     column,
     columns_apart,
     long,
@@ -17,11 +24,10 @@ from polars_rank.core.frames import (
     require_different,
     unify_ids,
 )
-from polars_rank.measures.catalogue import parse
+from polars_rank.measures.names import AmbiguousMeasureError, parse
 
 Missing = Literal["error", "zero", "drop"]
 Test = Literal["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey"]
-Correction = Literal["bonferroni", "holm", "benjamini-hochberg", "benjamini-yekutieli"]
 Alternative = Literal["two-sided", "less", "greater"]
 Interval = Literal["t", "bootstrap", "basic", "bca"]
 ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
@@ -29,13 +35,9 @@ WilcoxonMethod = Literal["auto", "exact", "asymptotic"]
 
 OUTCOMES = ("wins", "ties", "losses")
 
-needs_scipy = needs("statistics", "scipy", "scipy", "numpy")
 
-Name = TypeVar("Name", bound=str)
-
-
-class Design(NamedTuple):
-    """What is compared: the columns of a per-query table, all but the measures named apart."""
+class ComparisonSetup(NamedTuple):
+    """What to compare: columns of a per-query table (all but the measures renamed), and systems."""
 
     measures: list[str]
     by: list[str]
@@ -46,21 +48,20 @@ class Design(NamedTuple):
 
     @property
     def keys(self) -> list[str]:
-        """The columns that name a row of a comparison."""
+        """Key columns of the result."""
         return [*self.by, "measure", "system", "baseline"]
 
     def key_schema(self, schema: pl.Schema) -> dict[str, pl.DataType]:
-        """Types of the key columns, known without running the plan."""
+        """Types of the key columns, without collecting."""
         system = schema[self.system]
         types = {name: schema[name] for name in self.by}
         return {**types, "measure": pl.String(), "system": system, "baseline": system}
 
 
-class Options(NamedTuple):
-    """How pairs are tested; told in `compare`."""
+class TestOptions(NamedTuple):
+    """The options of `compare` that decide how each pair is tested."""
 
     tests: list[Test]
-    corrections: list[Correction]
     alternative: Alternative
     interval: Interval
     level: float
@@ -72,12 +73,12 @@ class Options(NamedTuple):
 
     @property
     def tail(self) -> float:
-        """Share of the distribution beyond an end of the interval."""
+        """Probability beyond each end of the interval."""
         return (1 - self.level) / (2 if self.alternative == "two-sided" else 1)
 
     @property
-    def real(self) -> list[str]:
-        """Columns of numbers that come from one pair alone, and may be null."""
+    def number_columns(self) -> list[str]:
+        """Float columns that depend on one pair only; null where undefined."""
         names = ["mean", "mean_baseline", "difference", "low", "high", "effect_size"]
         for test in self.tests:
             names += [f"statistic_{test}"] if test in ("t", "wilcoxon") else []
@@ -85,15 +86,10 @@ class Options(NamedTuple):
         return names
 
 
-def as_list(names: Name | Sequence[Name] | None) -> list[Name]:
-    """Take one name, several, or none."""
-    return [names] if isinstance(names, str) else list(names or [])
-
-
 def measure_columns(
     schema: pl.Schema, measures: str | Sequence[str] | None, others: Sequence[str]
 ) -> list[str]:
-    """Give the columns that hold measures: the ones named, else all whose names parse as measures."""
+    """Return the measure columns: those in `measures`, or else all numeric columns named like a measure."""
     if measures is not None:
         names = as_list(measures)
         require_columns(schema, names, "per_query")
@@ -105,8 +101,8 @@ def measure_columns(
         ]
     if not names:
         raise DataError(
-            f"per_query has no column whose name is a measure, such as 'nDCG@10'; name them in measures=: "
-            f"its columns are {schema.names()}"
+            f"per_query has no column whose name is a measure, such as 'nDCG@10'; "
+            f"name the columns in measures=: it has {schema.names()}"
         )
     for name in names:
         if names.count(name) > 1:
@@ -119,22 +115,48 @@ def measure_columns(
 def _is_measure(name: str) -> bool:
     try:
         parse(name)
-    except ValueError as error:
-        # An ambiguous name is a measure's all the same, and its values are there already.
-        return "ambiguous" in str(error)
+    except AmbiguousMeasureError:
+        # Whichever measure is meant, its values are already in the column.
+        return True
+    except ValueError:
+        return False
     return True
 
 
-def check_sampling(level: float, samples: int, seed: int) -> None:
-    """Refuse a level, a number of samples or a seed that can't be."""
-    if isinstance(level, bool) or not isinstance(level, Real) or not 0 < level < 1:
-        raise ValueError(f"level must be above 0 and below 1, got {level!r}; 0.95 is usual")
-    for name, value, least in (("samples", samples, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+def higher_is_better(measure: str) -> bool:
+    """Direction of a measure, by its name; an unknown name counts as higher-is-better."""
+    try:
+        return parse(measure).measure.higher_is_better
+    except ValueError:
+        return True
 
 
-def plan(
+def completed(
+    per_query: pl.DataFrame,
+    measures: Sequence[str],
+    by: Sequence[str] = (),
+    *,
+    zero: bool,
+    system: str = "system",
+    query: str = "query",
+) -> pl.DataFrame:
+    """Add a row for every query that a system has no row for: null, or `zero` if another has a value."""
+    place, row = [*by, query], f"{OURS}row"
+    grid = per_query.select(place).unique().join(per_query.select(system).unique(), how="cross")
+    given = per_query.with_columns(pl.lit(True).alias(row))
+    full = grid.join(given, on=[*place, system], how="left", nulls_equal=True)
+    if zero:
+        full = full.with_columns(
+            pl.when(pl.col(row).is_null() & column(name).is_not_null().any().over(place))
+            .then(0)
+            .otherwise(column(name))
+            .alias(name)
+            for name in measures
+        )
+    return full.drop(row)
+
+
+def prepare(
     per_query: pl.LazyFrame,
     *,
     baseline: object,
@@ -143,10 +165,10 @@ def plan(
     system: str,
     query: str,
     missing: Missing,
-) -> tuple[pl.LazyFrame, Design]:
+) -> tuple[pl.LazyFrame, ComparisonSetup]:
     """Check the columns of a per-query table, and cast its ids so that they join and sort by value.
 
-    Query, system and slices are named apart; `named_back` undoes that.
+    Query, system and slices get collision-free names, which `named_back` undoes.
     """
     groups = as_list(by)
     schema = per_query.collect_schema()
@@ -155,71 +177,78 @@ def plan(
     reserved = {query, system, "measure", "system", "baseline"}
     for name in groups:
         if name in reserved:
-            raise ValueError(f"by={name!r} can't slice a comparison: that column has a part in it already")
+            taken = " can't slice a comparison: the column has another role; leave it out"
+            raise ArgumentError((Setting("by", name), taken))
     names = measure_columns(schema, measures, [query, system, *groups])
     apart = named_apart([query, system, *groups])
     by_apart = [apart[name] for name in groups]
-    design = Design(names, by_apart, apart[system], apart[query], baseline, missing)
+    setup = ComparisonSetup(names, by_apart, apart[system], apart[query], baseline, missing)
     table = unify_ids({"per_query": per_query}, [query, system])["per_query"]
-    return table.select(*map(column, names), *columns_apart(apart)), design
+    return table.select(*map(column, names), *columns_apart(apart)), setup
 
 
-def values(per_query: pl.DataFrame, design: Design) -> pl.DataFrame:
-    """Give a row for every query, system, slice and measure: its value, null where the system lacks it.
+def crossed_values(per_query: pl.DataFrame, setup: ComparisonSetup) -> pl.DataFrame:
+    """Cross queries, measures and systems: one row each, with `value`, `lacking` and `absent`.
 
-    A query counts for a slice and a measure when some system has a value there.
+    `lacking`: the table has no value (no row, or null). `absent`: it has no row, but another system has a
+    value, so the query counts; with ``missing="zero"`` the value is 0 there.
     """
-    _, by, system, query, _, _ = design
-    _require_unique(per_query, design)
-    known = long(per_query, design.measures, [*by, query, system], "value").drop_nulls("value")
-    cells = known.select(*by, "measure", query).unique()
+    _, by, system, query, _, missing = setup
+    _require_unique(per_query, setup)
+    given = long(per_query, setup.measures, [*by, query, system], "value").with_columns(_row=True)
+    cells = given.group_by(*by, "measure", query).agg(_known=pl.col("value").is_not_null().any())
     grid = cells.join(per_query.select(system).unique(), how="cross")
-    return grid.join(known, on=[*by, "measure", query, system], how="left", nulls_equal=True)
+    return (
+        grid.join(given, on=[*by, "measure", query, system], how="left", nulls_equal=True)
+        .with_columns(lacking=pl.col("value").is_null(), absent=pl.col("_row").is_null() & pl.col("_known"))
+        .with_columns(
+            pl.when(pl.lit(missing == "zero"), "absent").then(0.0).otherwise("value").alias("value")
+        )
+        .drop("_row", "_known")
+    )
 
 
-def _require_unique(per_query: pl.DataFrame, design: Design) -> None:
-    _, by, system, query, _, _ = design
+def _require_unique(per_query: pl.DataFrame, setup: ComparisonSetup) -> None:
+    _, by, system, query, _, _ = setup
     for name in (query, system):
         if per_query[name].null_count():
-            raise DataError(f"per_query.{own_name(name)} holds a null: a pair can't be made without it")
+            raise DataError(f"per_query.{own_name(name)} has a null; every row needs a {own_name(name)}")
     repeated = per_query.group_by(*by, query, system).len().filter(pl.col("len") > 1).sort(query, system, *by)
     if len(repeated):
         row = repeated.row(0, named=True)
         raise DataError(
-            f"per_query has {row['len']} rows for query {row[query]!r} of system {row[system]!r}; "
-            "name the other keys in by="
+            f"per_query has {row['len']} rows for query {row[query]!r} of system {row[system]!r}",
+            remedy=("name the other keys in ", Setting("by")),
         )
 
 
-def paired(per_query: pl.DataFrame, design: Design) -> pl.DataFrame:
-    """Give a row for every slice, measure and pair of systems, with the values of both in lists.
+def paired_values(per_query: pl.DataFrame, setup: ComparisonSetup) -> pl.DataFrame:
+    """Pair the systems: one row per slice, measure and pair, with the values of both as lists.
 
-    Columns: the keys, `missing` (queries that one of the two lacks), and `x` (the system's values) and
-    `y` (the baseline's), both in the order of the query ids.
+    Columns: the keys, `missing` (queries for which one of the two lacks a value), and `x` (the system's
+    values) and `y` (the baseline's), both in the order of the query ids.
     """
-    by, query = design.by, design.query
-    cells = values(per_query, design).rename({design.system: "system"})
-    pairs = _pairs(cells["system"].unique().sort(), design.baseline)
-    keys = [*by, "measure", query]
-    base = cells.rename({"system": "baseline", "value": "y"})
+    by, query = setup.by, setup.query
+    cells = crossed_values(per_query, setup).rename({setup.system: "system"})
+    if setup.missing == "error":
+        _refuse_absent(cells, setup)
+    pairs = _pairs(cells["system"].unique().sort(), setup.baseline)
+    base = cells.drop("absent").rename({"system": "baseline", "value": "y", "lacking": "_base_lacks"})
     both = (
-        cells.rename({"value": "x"})
+        cells.drop("absent")
+        .rename({"value": "x"})
         .join(pairs, on="system")
-        .join(base, on=[*keys, "baseline"], nulls_equal=True)
+        .join(base, on=[*by, "measure", query, "baseline"], nulls_equal=True)
     )
-    if design.missing == "error":
-        _refuse_missing(both, design)
-    counted = both.with_columns(lacking=pl.any_horizontal(pl.col("x", "y").is_null()))
-    kept = counted.with_columns(pl.col("x", "y").fill_null(0.0)) if design.missing == "zero" else counted
     has_both = pl.all_horizontal(pl.col("x", "y").is_not_null())
     return (
-        kept.sort(query)
-        .group_by(design.keys)
+        both.sort(query)
+        .group_by(setup.keys)
         .agg(
-            pl.col("lacking").sum().cast(pl.Int64).alias("missing"),
+            pl.any_horizontal("lacking", "_base_lacks").sum().cast(pl.Int64).alias("missing"),
             pl.col("x", "y").filter(has_both).sort_by(pl.col(query).filter(has_both)),
         )
-        .join(pl.DataFrame({"measure": design.measures}).with_row_index("place"), on="measure")
+        .join(pl.DataFrame({"measure": setup.measures}).with_row_index("place"), on="measure")
         .sort(*by, "place", "baseline", "system")
         .drop("place")
     )
@@ -228,30 +257,26 @@ def paired(per_query: pl.DataFrame, design: Design) -> pl.DataFrame:
 def _pairs(systems: pl.Series, baseline: object) -> pl.DataFrame:
     names: list[Any] = systems.to_list()
     if len(names) < 2:
-        raise DataError(f"per_query holds one system, {names}: nothing to compare it with")
+        raise DataError(f"per_query holds one system, {names}; a comparison needs two")
     if baseline is None:
         pairs = list(combinations(names, 2))
     elif baseline in names:
         pairs = [(name, baseline) for name in names if name != baseline]
     else:
         hint = nearest(str(baseline), map(str, names))
-        raise ValueError(f"baseline={baseline!r} is not a system of per_query{hint}; its systems are {names}")
+        unknown = f" is not a system{hint}; the systems are {names}"
+        raise ArgumentError((Setting("baseline", baseline), unknown))
     return pl.DataFrame(pairs, schema={"system": systems.dtype, "baseline": systems.dtype}, orient="row")
 
 
-def _refuse_missing(both: pl.DataFrame, design: Design) -> None:
-    sides = [
-        both.filter(pl.col(value).is_null()).select(name, "measure", design.query) for name, value in _SIDES
-    ]
-    lacks = pl.concat([side.rename({side.columns[0]: "system"}) for side in sides]).unique()
-    if len(lacks):
-        first = lacks.sort("system", "measure", design.query).row(0, named=True)
-        same = lacks.filter((pl.col("system") == first["system"]) & (pl.col("measure") == first["measure"]))
-        shown = ", ".join(map(repr, same[design.query].unique().sort().head(3)))
+def _refuse_absent(cells: pl.DataFrame, setup: ComparisonSetup) -> None:
+    absent = cells.filter("absent").sort("system", "measure", setup.query)
+    if len(absent):
+        first = absent.row(0, named=True)
+        same = absent.filter(system=first["system"], measure=first["measure"])
+        queries = same[setup.query].unique().sort()
+        shown = ", ".join(map(repr, queries.head(3)))
         raise DataError(
             f"system {first['system']!r} lacks {first['measure']} for {len(same)} queries that another "
-            f'system has: {shown}{" …" if len(same) > 3 else ""}; use missing="zero" or missing="drop"'
+            f'system has: {shown}{" …" if len(queries) > 3 else ""}; use missing="zero" or missing="drop"'
         )
-
-
-_SIDES = (("system", "x"), ("baseline", "y"))

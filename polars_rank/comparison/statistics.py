@@ -1,4 +1,4 @@
-"""From the values of paired systems to the numbers of a comparison."""
+"""Statistics of pairs of systems, computed on matrices of values: one row per pair, one column per query."""
 
 from math import inf
 
@@ -7,17 +7,17 @@ import numpy.typing as npt
 import polars as pl
 
 from polars_rank.comparison import paired_tests
-from polars_rank.comparison.pairs import OUTCOMES, Design, Options, values
+from polars_rank.comparison.pairs import OUTCOMES, ComparisonSetup, TestOptions, crossed_values
 from polars_rank.core.resampling import Array, Places, bootstrap_interval, matrices
 
 Numbers = dict[str, Array]
 
 
-def numbers(x_lists: pl.Series, y_lists: pl.Series, options: Options) -> list[pl.Series]:
-    """Give every number of a pair, from the values of its two systems."""
+def pair_statistics(x_lists: pl.Series, y_lists: pl.Series, options: TestOptions) -> list[pl.Series]:
+    """Compute all statistics of each pair from the values of its two systems."""
     sizes = x_lists.list.len().to_numpy()
     used = sizes.copy()
-    real = {name: np.full(len(sizes), np.nan) for name in options.real}
+    real = {name: np.full(len(sizes), np.nan) for name in options.number_columns}
     whole = {name: np.where(sizes == 0, 0.0, np.nan) for name in OUTCOMES}
     reason = np.full(len(sizes), None, dtype=object)
     reason[sizes == 0] = "no query in common"
@@ -48,8 +48,8 @@ def numbers(x_lists: pl.Series, y_lists: pl.Series, options: Options) -> list[pl
     ]
 
 
-def _test_all(real: Numbers, rows: Places, d: Array, scale: Array, options: Options) -> None:
-    """Run the tests that need no variance."""
+def _test_all(real: Numbers, rows: Places, d: Array, scale: Array, options: TestOptions) -> None:
+    """Run the tests that need no variance of the differences."""
     side, samples, seed = options.alternative, options.samples, options.seed
     if "sign" in options.tests:
         real["p_sign"][rows] = paired_tests.sign_test(d, side)
@@ -61,8 +61,8 @@ def _test_all(real: Numbers, rows: Places, d: Array, scale: Array, options: Opti
         )
 
 
-def _test_varying(real: Numbers, rows: Places, d: Array, options: Options) -> None:
-    """Run what divides by the standard deviation of the differences."""
+def _test_varying(real: Numbers, rows: Places, d: Array, options: TestOptions) -> None:
+    """Compute the statistics that divide by the standard deviation of the differences."""
     side, samples, seed = options.alternative, options.samples, options.seed
     real["effect_size"][rows] = d.mean(axis=1) / d.std(axis=1, ddof=1)
     statistic, p, low, high = paired_tests.paired_t(d, side, options.level)
@@ -78,12 +78,12 @@ def _test_varying(real: Numbers, rows: Places, d: Array, options: Options) -> No
         real["p_bootstrap"][rows] = paired_tests.bootstrap_test(d, side, samples, seed)
 
 
-def tukey(per_query: pl.DataFrame, pairs: pl.DataFrame, design: Design, options: Options) -> pl.DataFrame:
-    """Give p values of the randomised Tukey HSD for the pairs, on the queries that every system has."""
-    group, query, system = [*design.by, "measure"], design.query, design.system
-    cells = values(per_query, design)
-    if design.missing == "zero":
-        cells = cells.with_columns(pl.col("value").fill_null(0.0))
+def tukey(
+    per_query: pl.DataFrame, pairs: pl.DataFrame, setup: ComparisonSetup, options: TestOptions
+) -> pl.DataFrame:
+    """Compute p values of the randomised Tukey HSD, on the queries for which every system has a value."""
+    group, query, system = [*setup.by, "measure"], setup.query, setup.system
+    cells = crossed_values(per_query, setup)
     complete = pl.col("value").is_not_null().all().over(*group, query)
     blocks = cells.filter(complete).group_by(group).agg(pl.col("value").sort_by(query, system))
     names = cells[system].unique().sort().to_list()
@@ -100,7 +100,7 @@ def tukey(per_query: pl.DataFrame, pairs: pl.DataFrame, design: Design, options:
 
 
 def spread(pairs: pl.DataFrame) -> tuple[Places, Array, Array, npt.NDArray[np.object_]]:
-    """Give number, mean and standard deviation of each pair's differences, and why there is none."""
+    """Compute number, mean and standard deviation of each pair's differences, and the reason of a null."""
     used = np.zeros(len(pairs), dtype=np.intp)
     mean, deviation = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
     reason = np.full(len(pairs), "no query in common", dtype=object)

@@ -4,14 +4,23 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from itertools import combinations
+from numbers import Real
 
 import polars as pl
 import polars.selectors as cs
 
-from polars_rank.core.errors import DataError, NoMatchWarning, require_columns
+from polars_rank.core.errors import (
+    Clause,
+    DataError,
+    Message,
+    NoMatchWarning,
+    Setting,
+    parts_of,
+    require_columns,
+)
 from polars_rank.core.frames import OURS, column
 
-WayOut = Callable[[], str]
+WayOut = Callable[[], Message]
 
 
 def refuse_swapped(
@@ -44,6 +53,15 @@ def require_number(dtype: pl.DataType, name: str) -> None:
     """Refuse what casts to a number and is none: text, dates, durations."""
     if not (dtype.is_numeric() or isinstance(dtype, pl.Boolean | pl.Null)):
         raise DataError(f"{name} has type {dtype}, which is no number: cast it first")
+
+
+def require_sampling(level: float, samples: int, seed: int) -> None:
+    """Refuse a confidence level, a number of samples or a seed that is out of range."""
+    if isinstance(level, bool) or not isinstance(level, Real) or not 0 < level < 1:
+        raise ValueError(f"level must be above 0 and below 1, got {level!r}; 0.95 is usual")
+    for name, value, least in (("samples", samples, 1), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
 
 
 def grade_of(qrels: pl.LazyFrame, relevance: str) -> pl.Expr:
@@ -105,16 +123,20 @@ def refuse_repeats(
     if table == "qrels" and rows is not None:
         same = rows.filter(*(pl.col(name) == value for name, value in first.items()))
         grades = f" with grades {same[:, -1].to_list()}"
+    remedy: Message
     if way_out is not None:
         remedy = way_out()
+    elif table == "qrels":
+        remedy = (Setting("duplicates", "max"), " keeps the highest grade")
     else:
-        remedy = "duplicates='max' keeps the highest grade" if table == "qrels" else "it takes one row each"
+        remedy = "it takes one row each"
     where = ", ".join(f"{name} {value!r}" for name, value in first.items())
-    raise DataError(f"{table} has a row twice{grades}: {where} ({repeated.height} such rows); {remedy}")
+    problem = f"{table} has a row twice{grades}: {where} ({repeated.height} such rows)"
+    raise DataError(problem, remedy=remedy)
 
 
 def apart_by_keys(
-    rows: pl.LazyFrame, ranking: Sequence[str], item: str, numbers: Sequence[str], otherwise: str
+    rows: pl.LazyFrame, ranking: Sequence[str], item: str, numbers: Sequence[str], otherwise: Message
 ) -> WayOut:
     """Advise, when asked, the keys that make repeated rows distinct.
 
@@ -127,7 +149,7 @@ def apart_by_keys(
     """
     place = [*ranking, item]
 
-    def advise() -> str:
+    def advise() -> Message:
         repeated = rows.filter(pl.struct(cs.by_name(place)).is_duplicated()).collect()
         others = [
             name
@@ -141,8 +163,9 @@ def apart_by_keys(
                 if not repeated.select(*place, *more).is_duplicated().any()
             ]
             if apart:
-                choices = " or ".join(f"keys={keys!r}" for keys in apart[:3])
-                return f"use {choices} if that tells rankings apart; otherwise {otherwise}"
+                choices = (part for keys in apart[:3] for part in (" or ", Setting("keys", keys)))
+                remedy = Clause(["use ", *[*choices][1:], " if that tells rankings apart; otherwise "])
+                return (remedy, *parts_of(otherwise))
         return otherwise
 
     return advise
@@ -195,7 +218,7 @@ def warn_of_no_match(run_rows: pl.LazyFrame, grades: pl.LazyFrame, item: str) ->
     if not of_run or not of_qrels:
         return
     frame, level = sys._getframe(1), 2
-    while frame.f_back and frame.f_globals["__name__"].startswith(__package__):
+    while frame.f_back and frame.f_globals["__name__"].startswith("polars_rank."):
         frame, level = frame.f_back, level + 1
     message = (
         "no item that the run returned is judged, so nothing counts as found: "
@@ -213,16 +236,16 @@ DIFFERENT = f"{OURS}different "  # before a column's name: how many values of it
 
 
 def refusing_variation(
-    names: Sequence[str], ranking: Sequence[str], told: str
+    names: Sequence[str], ranking: Sequence[str], problem: str, remedy: Callable[[str], Message]
 ) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    """Refuse columns that vary within a ranking; `told` says so of a {name} and of {where} it varies."""
+    """Refuse columns that vary within a ranking; `problem` has a place for the {name} and for {where}."""
 
     def check(values: pl.DataFrame) -> pl.DataFrame:
         for name in names:
             varying = values.filter(pl.col(f"{DIFFERENT}{name}") > 1)
             if not varying.is_empty():
                 where = ", ".join(f"{key} {varying[key][0]!r}" for key in ranking)
-                raise DataError(told.format(name=repr(name), where=where))
+                raise DataError(problem.format(name=repr(name), where=where), remedy=remedy(name))
         return values
 
     return check

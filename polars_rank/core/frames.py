@@ -1,5 +1,6 @@
 """The table contract: which frames are taken, which ids, and what kind of frame is given back."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar, overload
 
@@ -10,17 +11,48 @@ from polars_rank.core.errors import DataError, require_columns
 
 Frame = pl.DataFrame | pl.LazyFrame
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
+Name = TypeVar("Name", bound=str)
+
+_UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
+
+
+@overload
+def as_frame(frame: FrameT, table: str) -> FrameT: ...
+@overload
+def as_frame(frame: object, table: str) -> Frame: ...
+def as_frame(frame: object, table: str) -> Frame:
+    """Return a Polars frame as it is, and any other Arrow table as a Polars DataFrame.
+
+    Arrow tables are objects with the Arrow PyCapsule interface: pandas, pyarrow, DuckDB, Ibis.
+    """
+    if isinstance(frame, pl.DataFrame | pl.LazyFrame):
+        return frame
+    if is_frame(frame):
+        import pyarrow as pa  # noqa: PLC0415 - takes long to import
+
+        try:
+            taken = pl.DataFrame(pa.RecordBatchReader.from_stream(frame).read_all())
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise DataError(f"{table} can't be read as an Arrow table: {error}") from error
+        # pandas writes an index without a name as such a column.
+        return taken.drop(name for name in taken.columns if _UNNAMED_INDEX.fullmatch(name))
+    kind = f"{type(frame).__module__}.{type(frame).__name__}"
+    raise TypeError(
+        f"{table} must be a Polars frame or another Arrow table (pandas, pyarrow, DuckDB), got {kind}; "
+        "use from_dict or from_lists for Python objects, read_run or read_qrels for a file"
+    )
+
+
+def is_frame(value: object) -> bool:
+    """Whether a value is a Polars frame or has the Arrow PyCapsule interface."""
+    if isinstance(value, pl.DataFrame | pl.LazyFrame):
+        return True
+    return hasattr(value, "__arrow_c_stream__") and not isinstance(value, pl.Series)
 
 
 def as_lazy(frame: object, table: str) -> pl.LazyFrame:
-    """Take a Polars frame of either kind; say how to make one of anything else."""
-    if isinstance(frame, pl.DataFrame | pl.LazyFrame):
-        return frame.lazy()
-    kind = f"{type(frame).__module__}.{type(frame).__name__}"
-    raise TypeError(
-        f"{table} must be a polars DataFrame or LazyFrame, got {kind}; "
-        "use pl.from_pandas, pl.from_arrow, from_dict or from_lists, or read_run and read_qrels for a file"
-    )
+    """Return any frame as a LazyFrame."""
+    return as_frame(frame, table).lazy()
 
 
 @overload
@@ -28,11 +60,12 @@ def like(original: pl.DataFrame, result: pl.LazyFrame) -> pl.DataFrame: ...
 @overload
 def like(original: pl.LazyFrame, result: pl.LazyFrame) -> pl.LazyFrame: ...
 def like(original: Frame, result: pl.LazyFrame) -> Frame:
-    """Give back the kind of frame that came in: lazy for lazy, eager for eager."""
+    """Return a LazyFrame if the original is one, else a DataFrame."""
     if isinstance(original, pl.LazyFrame):
         return result
-    # A small table is done before the streaming engine has started.
-    return result.collect(engine="in-memory" if original.height < 1000 else "auto")
+    # The streaming engine takes longer to start than a small table takes.
+    small = isinstance(original, pl.DataFrame) and original.height < 1000
+    return result.collect(engine="in-memory" if small else "auto")
 
 
 def id_kind(dtype: pl.DataType, column: str, table: str) -> str:
@@ -49,6 +82,11 @@ def id_kind(dtype: pl.DataType, column: str, table: str) -> str:
         f"{table}.{column} has type {dtype}; ids are text, integers or binary: cast it first "
         f"(for whole floats .cast(pl.Int64), for others .cast(pl.String))"
     )
+
+
+def as_list(names: Name | Sequence[Name] | None) -> list[Name]:
+    """Return a list of names, given one name, several, or None."""
+    return [names] if isinstance(names, str) else list(names or [])
 
 
 # Before the name of a user's column, so that no column of our own is called alike.

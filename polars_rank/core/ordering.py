@@ -4,7 +4,7 @@ from typing import Literal
 
 import polars as pl
 
-from polars_rank.core.errors import DataError
+from polars_rank.core.errors import DataError, Setting
 
 ItemTies = Literal["item-descending", "item-ascending", "item-text-descending"]
 Ties = Literal[ItemTies, "best", "worst"]
@@ -74,9 +74,9 @@ def given_rank(rank: pl.Expr, name: str, rank_base: int) -> pl.Expr:
     def check(ranks: pl.Series) -> pl.Series:
         if (ranks < 1).any():
             below = ranks.min() - 1 + rank_base  # type: ignore[operator]
-            hint = "; use rank_base=0 if it counts from 0" if rank_base == 1 else ""
+            remedy = ("use ", Setting("rank_base", 0), " if it counts from 0") if rank_base == 1 else ""
             raise DataError(
-                f"{name} holds {below:g}, but a run ordered by rank counts from {rank_base}{hint}"
+                f"{name} holds {below:g}, but a run ordered by rank counts from {rank_base}", remedy=remedy
             )
         refuse_infinite_rank(ranks, name)
         return ranks

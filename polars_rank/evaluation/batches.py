@@ -32,6 +32,7 @@ def score_in_parts(
     item: str,
     *,
     crossed: bool,
+    system: str | None,
     score: Score,
     schema: pl.Schema,
 ) -> pl.LazyFrame:
@@ -46,7 +47,7 @@ def score_in_parts(
         with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch: int | None
     ) -> Iterator[pl.DataFrame]:
         left = n_rows
-        for part in _scored(run, qrels, query, item, crossed=crossed, score=score, told=told):
+        for part in _scored(run, qrels, query, item, crossed=crossed, system=system, score=score, told=told):
             kept = part if predicate is None else part.filter(predicate)
             kept = kept if left is None else kept.head(left)
             left = None if left is None else left - kept.height
@@ -64,6 +65,7 @@ def _scored(
     item: str,
     *,
     crossed: bool,
+    system: str | None,
     score: Score,
     told: Callable[[int, int], None] | None,
 ) -> Iterator[pl.DataFrame]:
@@ -75,7 +77,7 @@ def _scored(
             warn_of_no_match(whole.lazy(), judgements.lazy(), item)
         return
     judgements = qrels.sort(query).collect()
-    look = _look(run, query)
+    look = _look(run, query, system)
     seen, done, matched = [], 0, False
     empty = run.head(0).collect()
     for part in _stretches(run, query) if look.contiguous else _passes(run, query, rows):
@@ -97,7 +99,7 @@ def _scored(
         warn_of_no_match(run, judgements.lazy(), item)
 
 
-def _look(run: pl.LazyFrame, query: str) -> _Look:
+def _look(run: pl.LazyFrame, query: str, system: str | None) -> _Look:
     # A query that comes back later in the file would be scored twice, so order is looked at, never trusted.
     # A null is neither equal nor unequal to what stands beside it, so it is refused before anything is cut.
     ids = no_nulls(run.select(query), [query], "run")
@@ -107,8 +109,8 @@ def _look(run: pl.LazyFrame, query: str) -> _Look:
         stretches = (pl.col(query) != before).sum() + 1
         contiguous = ids.select(stretches == pl.col(query).n_unique()).collect().item()
     systems = None
-    if "system" in run.collect_schema():
-        systems = run.select(pl.col("system").unique()).collect()
+    if system is not None and system in run.collect_schema():
+        systems = run.select(pl.col(system).unique()).collect()
     return _Look(contiguous, systems)
 
 

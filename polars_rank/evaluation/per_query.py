@@ -1,51 +1,63 @@
-"""A judged table becomes a per-query table, and that a summary."""
+"""Score a judged table or a run per query, and summarize the per-query table."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypedDict, TypeVar, Unpack, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypedDict, Unpack, get_args
 
 import polars as pl
 
 from polars_rank.core.checks import DIFFERENT, refusing_variation
-from polars_rank.core.errors import DataError, refuse_patterns, require_choice, require_columns
-from polars_rank.core.frames import OURS, Frame, as_lazy, like, refuse_names, unify_ids, with_system
-from polars_rank.core.ordering import OrderBy, ScoreType, Ties
-from polars_rank.evaluation.batches import score_in_parts
-from polars_rank.evaluation.shared_plan import JUDGED, RETURNED, counts, flat_plan, is_flat
-from polars_rank.evaluation.summary import SummaryInterval, summary_statistics
-from polars_rank.judging.judged_table import (
-    Duplicates,
-    Judging,
-    Pieces,
-    Queries,
-    above,
-    judged_rows_alone,
-    judged_table,
+from polars_rank.core.errors import (
+    DataError,
+    Message,
+    Setting,
+    refuse_patterns,
+    require_choice,
+    require_columns,
 )
+from polars_rank.core.frames import (
+    OURS,
+    Frame,
+    FrameT,
+    as_frame,
+    as_lazy,
+    as_list,
+    like,
+    refuse_names,
+    unify_ids,
+    with_system,
+)
+from polars_rank.core.ordering import OrderBy, ScoreType, Ties
+from polars_rank.evaluation.asked_measures import (
+    JUDGED_ONLY,
+    Calls,
+    columns_read,
+    expression_of,
+    judged_rows_suffice,
+    needs_judgements,
+    read_measures,
+)
+from polars_rank.evaluation.batches import score_in_parts
+from polars_rank.evaluation.shared_plan import SharedPlan, is_flat
+from polars_rank.evaluation.summary import SummaryInterval, summary_statistics
+from polars_rank.judging.judged_table import judged_rows_only, judged_table
+from polars_rank.judging.matching import JudgedParts
+from polars_rank.judging.options import Duplicates, JudgeOptions, Queries, over_defaults, ranking_keys
 from polars_rank.judging.user_tables import readable, refuse_run, without_repeats
-from polars_rank.measures.catalogue import Aggregate, Call, expand, parse, programs
+from polars_rank.measures.catalogue import Aggregate, programs
 from polars_rank.measures.conventions import convention_of
+from polars_rank.measures.names import Call, parse
 from polars_rank.measures.rows import judged, number, returned
 
-FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
-Calls = Mapping[str, Call | pl.Expr]
-
-_JUDGED_ONLY = f"{OURS}rank among judged"
 _GRADES = f"{OURS}number of grades"
 _VARIES = (
-    "by names {name}, which varies within a ranking ({where}): a missed item would fall out of its slice. "
-    "If it tells rankings apart, keys=[{name}]; if it describes the query, attributes=[{name}] of judge "
-    "fills it on every row"
+    "by names {name}, which varies within a ranking ({where}): a missed item would fall out of its slice"
 )
-_OF_JUDGED_ROWS = {
-    *("bpref", "rbp", "rbp_residual", "err", "nerr", "sdcg", "bpm", "insq", "inst"),
-    *("interpolated_precision", "eleven_point_precision", "inferred_ap", "num_nonrelevant_returned"),
-}
 
 
 class JudgingOptions(TypedDict, total=False):
-    """The options that `evaluate` hands on to `judge`."""
+    """Options that `evaluate` passes to `judge`."""
 
-    attributes: Frame | Sequence[str] | None
+    attributes: str | Sequence[str] | Frame | None
     order_by: OrderBy | None
     descending: bool
     ties: Ties
@@ -63,17 +75,18 @@ def evaluate(
     measures: str | pl.Expr | Sequence[str | pl.Expr],
     *,
     qrels: Frame | None = None,
-    by: Sequence[str] | None = None,
-    keys: Sequence[str] | None = None,
+    by: str | Sequence[str] | None = None,
+    keys: str | Sequence[str] | None = None,
     convention: str | None = None,
     rank_base: Literal[0, 1] = 1,
     query: str = "query",
     item: str = "item",
     rank: str = "rank",
     relevance: str = "relevance",
+    system: str | None = "system",
     **judging: Unpack[JudgingOptions],
 ) -> FrameT:
-    r"""Score every ranking: one row a query and system, one column a measure.
+    r"""Evaluate every ranking: one row per query and system, one column per measure.
 
     $value = measure(\{(rank, relevance)\})$ over the rows of a ranking; the mean over queries is
     `summarize`'s.
@@ -93,16 +106,18 @@ def evaluate(
     by
         Further columns to carry: keys and attributes. One that varies within a ranking is refused.
     keys
-        Columns that tell rankings of a query apart; default ``["system"]`` if the table has it.
+        Columns that identify a ranking of a query; default: `system`, if the table has it.
     convention
-        A program, such as ``"ranx"``, whose ways are the defaults of measures given by name and, where
-        `qrels` is given, of `judge`; it also decides a name that means different things elsewhere.
+        Tool, such as ``"ranx"``, whose defaults to use for measures given by name and, with `qrels`, for
+        `judge`; it also decides what an ambiguous name means.
     rank_base
         0 for ranks that count from 0.
     query, item, rank, relevance
         Names of the columns; a judged table may lack the item.
+    system
+        The key of the systems; with `qrels`, it is crossed with the judged queries, as in `judge`.
     **judging
-        Further options of `judge`, where `qrels` is given; above those of the convention.
+        Further options of `judge`, if `qrels` is given; they override the convention.
 
     Returns
     -------
@@ -141,29 +156,27 @@ def evaluate(
     """
     columns = {"query": query, "rank": rank, "relevance": relevance}
     require_choice("rank_base", rank_base, (0, 1))
-    refuse_names("by", by or [], ())
-    for argument, names in {
-        **{part: [name] for part, name in columns.items()},
-        "by": by,
-        "keys": keys,
-    }.items():
-        refuse_patterns(argument, names or [])
-    calls, carried = _read(measures, convention), list(by or [])
+    carried: list[str] = as_list(by)
+    refuse_names("by", carried, ())
+    named: dict[str, Any] = {**columns, "by": by, "keys": keys, "system": system}
+    for argument, names in named.items():
+        refuse_patterns(argument, as_list(names))
+    calls, table = read_measures(measures, convention), as_frame(table, "table" if qrels is None else "run")
     if qrels is not None:
-        tables = []
+        tables, qrels = [], as_frame(qrels, "qrels")
         for ways, chosen in _by_ranking(calls, convention):
-            given = {"keys": keys, "rank_base": rank_base, "item": item, **columns}
-            arguments: dict[str, Any] = {**given, **above(ways, judging)}
-            tables.append(_score_run(table, qrels, chosen, Judging(**arguments), carried))
-        return like(table, _side_by_side(tables, _ranking(tables[0], query, keys), carried, calls))
+            given = {"keys": keys, "system": system, "rank_base": rank_base, "item": item, **columns}
+            arguments: dict[str, Any] = {**given, **over_defaults(ways, judging)}
+            tables.append(_score_run(table, qrels, chosen, JudgeOptions(**arguments), carried))
+        return like(table, _side_by_side(tables, _ranking(tables[0], query, keys, system), carried, calls))
     if judging:
         raise ValueError(f"{', '.join(judging)}: only a run is judged; give qrels= too")
-    rows = as_lazy(table, "table")
+    rows = table.lazy()
     refuse_run(rows.collect_schema(), columns)
-    refuse_names("keys", keys or [], columns.values())
-    ranking = _ranking(rows, query, keys)
+    refuse_names("keys", as_list(keys), columns.values())
+    ranking = _ranking(rows, query, keys, system)
     rows = readable(table, rank, relevance, rank_base)
-    check = without_repeats(table, ranking, item, relevance, _columns_read(calls))
+    check = without_repeats(table, ranking, item, relevance, columns_read(calls))
     if isinstance(table, pl.DataFrame) and len(ranking) == 1 and table[query].is_sorted():
         # Grouping streams through a sorted column; looking costs a hundredth of the grouping.
         rows = rows.with_columns(pl.col(query).set_sorted())
@@ -171,7 +184,7 @@ def evaluate(
 
 
 def _by_ranking(calls: Calls, convention: str | None) -> list[tuple[dict[str, Any], Calls]]:
-    """Sort the calls by the arguments of `judge` that the convention has for them."""
+    """Group the calls by the arguments of `judge` that the convention sets for them."""
     rules = convention_of(convention, programs())
     groups: list[tuple[dict[str, Any], dict[str, Call | pl.Expr]]] = []
     for name, call in calls.items():
@@ -187,7 +200,7 @@ def _by_ranking(calls: Calls, convention: str | None) -> list[tuple[dict[str, An
 def _side_by_side(
     tables: Sequence[pl.LazyFrame], ranking: Sequence[str], by: Sequence[str], calls: Calls
 ) -> pl.LazyFrame:
-    """Join per-query tables; a ranking that does not count for a measure has no value of it."""
+    """Join per-query tables; a ranking that does not count for a measure gets null."""
     if len(tables) == 1:
         return tables[0]
     on = list(dict.fromkeys([*ranking, *by]))
@@ -201,7 +214,7 @@ def _score_run(
     run: Frame,
     qrels: Frame,
     calls: Calls,
-    options: Judging,
+    options: JudgeOptions,
     by: Sequence[str],
 ) -> pl.LazyFrame:
     columns = {"query": options.query, "rank": options.rank, "relevance": options.relevance}
@@ -211,11 +224,13 @@ def _score_run(
         run: Frame, qrels: Frame, *, part: bool = False, systems: pl.DataFrame | None = None
     ) -> pl.LazyFrame:
         complete = options.queries in ("qrels", "both")
-        if complete and not by and all(map(_needs_judged_rows_alone, calls.values())):
-            parts = judged_rows_alone(run, qrels, options, part=part, systems=systems)
-            return _from_judged_rows(parts, calls, columns)
+        if complete and not by and all(map(judged_rows_suffice, calls.values())):
+            parts = judged_rows_only(run, qrels, options, part=part, systems=systems)
+            return _per_query(parts.matched, calls, parts.ranking, by, columns, parts=parts)
         judged = judged_table(run, qrels, options, part=part, systems=systems)
-        return _per_query(judged, calls, _ranking(judged, options.query, options.keys), by, columns)
+        return _per_query(
+            judged, calls, _ranking(judged, options.query, options.keys, options.system), by, columns
+        )
 
     whole = score(run, qrels)
     if isinstance(run, pl.DataFrame):
@@ -227,73 +242,18 @@ def _score_run(
         options.query,
         options.item,
         crossed=options.queries in ("qrels", "all"),
+        system=options.system,
         score=lambda run, qrels, systems: score(run, qrels, part=True, systems=systems).collect(
             engine="streaming"
         ),
         schema=whole.collect_schema(),
-    ).sort(_ranking(whole, options.query, options.keys))
+    ).sort(_ranking(whole, options.query, options.keys, options.system))
 
 
-def _ranking(rows: pl.LazyFrame, query: str, keys: Sequence[str] | None) -> list[str]:
-    default = ["system"] if "system" in rows.collect_schema() else []
-    return [query, *(default if keys is None else keys)]
-
-
-def _needs_judged_rows_alone(call: Call | pl.Expr) -> bool:
-    """Tell the measures to which an unjudged item means nothing: its place is in the ranks of the others."""
-    if not isinstance(call, Call) or call.judged_only:
-        return False
-    return is_flat(call) or call.measure.name in _OF_JUDGED_ROWS
-
-
-def _from_judged_rows(parts: Pieces, calls: Calls, columns: Mapping[str, str]) -> pl.LazyFrame:
-    """Score rankings that have a judged row each, from the judged rows and the number of those returned."""
-    refuse_names("measures", list(calls), parts.ranking)
-    flat, others = _plans(calls, columns)
-    rankings, wanted = parts.rankings, counts(flat, columns["rank"], columns["relevance"])
-    for source, prefix in ((parts.ranked, RETURNED), (parts.matched, JUDGED)):
-        chosen = {name: value for name, value in wanted.items() if name.startswith(prefix)}
-        if chosen:
-            counted = source.group_by(parts.ranking).agg(**chosen)
-            rankings = rankings.join(counted, on=parts.ranking, how="left")
-            rankings = rankings.with_columns(pl.col(name).fill_null(0.0) for name in chosen)
-    if others:
-        rankings = rankings.join(
-            parts.matched.group_by(parts.ranking).agg(others), on=parts.ranking, how="left"
-        )
-    result = flat_plan(parts.matched, rankings, flat, parts.ranking, columns)
-    return result.select(*parts.ranking, *calls).sort(parts.ranking)
-
-
-def _read(
-    measures: str | pl.Expr | Sequence[str | pl.Expr], convention: str | None
-) -> dict[str, Call | pl.Expr]:
-    single = isinstance(measures, str | pl.Expr) or not isinstance(measures, Iterable)
-    given: Any = [measures] if single else measures
-    calls: dict[str, Call | pl.Expr] = {}
-    for each in given:
-        if not isinstance(each, str | pl.Expr):
-            example = "'nDCG@10' or rank.ndcg(k=10)"
-            raise TypeError(f"measures must be names or expressions, such as {example}; got {each!r}")
-        texts = expand(each, convention=convention) if isinstance(each, str) else [each.meta.output_name()]
-        for name in texts:
-            if name in calls:
-                raise ValueError(f"measures names {name!r} twice; give it once, or another .alias(...)")
-            calls[name] = _of_judged_table(name, convention) if isinstance(each, str) else each
-    if not calls:
-        raise ValueError("measures is empty; name at least one, such as 'nDCG@10'")
-    return calls
-
-
-def _of_judged_table(name: str, convention: str | None) -> Call:
-    """Read a measure, and refuse one that takes a row a query: over a row an item it means nothing."""
-    call = parse(name, convention=convention)
-    if any(parameter.default is parameter.empty for parameter in call.measure.parameters.values()):
-        raise ValueError(
-            f"measure {name!r} takes one row a query, the rank of its answer; a judged table wants 'RR', "
-            f"'success' or the like. On such rows, use the expression: rank.{call.measure.name}(\"rank\")"
-        )
-    return call
+def _ranking(
+    rows: pl.LazyFrame, query: str, keys: str | Sequence[str] | None, system: str | None
+) -> list[str]:
+    return [query, *ranking_keys(keys, system, rows.collect_schema().names())]
 
 
 def _per_query(
@@ -303,20 +263,28 @@ def _per_query(
     by: Sequence[str],
     columns: Mapping[str, str],
     *,
+    parts: JudgedParts | None = None,
     check: pl.LazyFrame | None = None,
 ) -> pl.LazyFrame:
-    """Score a judged table; `check` is a plan without rows that refuses the table when it runs."""
+    """Score a judged table, or the judged rows of `parts`, whose rankings have a judged row each.
+
+    `check` is a plan without rows that refuses the table when it runs.
+    """
     carried = [name for name in by if name not in ranking]
     refuse_names("measures", list(calls), [*ranking, *carried])
     own = {name for call in calls.values() if isinstance(call, Call) for name in call.measure.columns}
-    wanted = [*ranking, *carried, *sorted(columns.get(name, name) for name in own)]
     schema = rows.collect_schema()
-    require_columns(schema, wanted, "table")
+    require_columns(schema, [*ranking, *carried, *sorted(columns.get(name, name) for name in own)], "table")
     if any(isinstance(call, Call) and call.judged_only for call in calls.values()):
         kept = returned(number(columns["rank"])) & judged(number(columns["relevance"]))
         again = pl.when(kept).then(number(columns["rank"])).rank("min").over(ranking)
-        rows = rows.with_columns(again.alias(_JUDGED_ONLY))
-    flat, others = _plans(calls, columns)
+        rows = rows.with_columns(again.alias(JUDGED_ONLY))
+    flat = {name: call for name, call in calls.items() if isinstance(call, Call) and is_flat(call)}
+    others = [expression_of(call, columns).alias(name) for name, call in calls.items() if name not in flat]
+    plan = SharedPlan(flat, columns, schema)
+    if parts is not None:
+        rankings = _rankings_of_parts(parts, plan, others)
+        return plan.add_to(rankings, rows, ranking).select(*ranking, *calls).sort(ranking)
     grade = pl.col(columns["relevance"])
     grade = grade.fill_nan(None) if schema[columns["relevance"]].is_float() else grade
     rankings = rows.group_by(ranking).agg(
@@ -324,54 +292,40 @@ def _per_query(
         *(pl.col(name).n_unique().name.prefix(DIFFERENT) for name in carried),
         *others,
         grade.count().alias(_GRADES),
-        **counts(flat, columns["rank"], columns["relevance"]),
+        **plan.returned_counts,
+        **plan.judged_counts,
     )
     if check is not None:
         rankings = pl.concat([rankings, check], how="diagonal")
     if carried:
         rankings = rankings.map_batches(
-            refusing_variation(carried, ranking, _VARIES), validate_output_schema=False
+            refusing_variation(carried, ranking, _VARIES, _remedy_of_variation), validate_output_schema=False
         )
-    result = flat_plan(rows, rankings, flat, ranking, columns)
-    needy = [name for name, call in calls.items() if _needs_judgements(call)]
-    result = result.with_columns(pl.when(pl.col(_GRADES) > 0).then(name).alias(name) for name in needy)
+    needy = [name for name, call in calls.items() if needs_judgements(call)]
+    result = plan.add_to(rankings, rows, ranking).with_columns(
+        pl.when(pl.col(_GRADES) > 0).then(name).alias(name) for name in needy
+    )
     return result.select(*ranking, *carried, *calls).sort(ranking)
 
 
-def _columns_read(calls: Calls) -> set[str]:
-    """Name what the measures read, under the names of their arguments."""
-    return {
-        name
-        for call in calls.values()
-        for name in (call.measure.columns if isinstance(call, Call) else call.meta.root_names())
-    }
+def _rankings_of_parts(parts: JudgedParts, plan: SharedPlan, others: Sequence[pl.Expr]) -> pl.LazyFrame:
+    """Join to each ranking its counts and the measures that are aggregations of their own."""
+    rankings = parts.rankings
+    for rows, wanted in ((parts.ranked, plan.returned_counts), (parts.matched, plan.judged_counts)):
+        if wanted:
+            counted = rows.group_by(parts.ranking).agg(**wanted)
+            rankings = rankings.join(counted, on=parts.ranking, how="left")
+            rankings = rankings.with_columns(pl.col(name).fill_null(0.0) for name in wanted)
+    if others:
+        values = parts.matched.group_by(parts.ranking).agg(others)
+        rankings = rankings.join(values, on=parts.ranking, how="left")
+    return rankings
 
 
-def _plans(calls: Calls, columns: Mapping[str, str]) -> tuple[dict[str, Call], list[pl.Expr]]:
-    """Part the measures of the flat plan from those that are aggregations of their own."""
-    flat = {name: call for name, call in calls.items() if isinstance(call, Call) and is_flat(call)}
-    return flat, [_expression(call, columns).alias(name) for name, call in calls.items() if name not in flat]
-
-
-def _needs_judgements(call: Call | pl.Expr) -> bool:
-    """Tell whether a ranking without a judged row has no value; an expression is told by its name."""
-    if isinstance(call, Call):
-        return call.measure.needs_judgements
-    renamed = call.meta.output_name() != call.meta.undo_aliases().meta.output_name()
-    names = [each.meta.output_name() for each in (call, *(call.meta.pop() if renamed else []))]
-    for name in names:
-        try:
-            return parse(name).measure.needs_judgements
-        except ValueError:
-            continue
-    return False
-
-
-def _expression(call: Call | pl.Expr, columns: Mapping[str, str]) -> pl.Expr:
-    if isinstance(call, pl.Expr):
-        return call
-    rank = _JUDGED_ONLY if call.judged_only else columns["rank"]
-    return call.expression(**{**columns, "rank": rank})
+def _remedy_of_variation(name: str) -> Message:
+    as_key, as_attribute = Setting("keys", [name]), Setting("attributes", [name])
+    fill = " of judge fills it on every row"
+    return ("if it tells rankings apart, ", as_key, "; if it describes the query, ", as_attribute, fill)
 
 
 def summarize(
@@ -389,7 +343,7 @@ def summarize(
     convention: str | None = None,
     system: str | None = "system",
 ) -> FrameT:
-    r"""Sum up a per-query table: each measure by its own aggregate over the queries.
+    r"""Summarize measures over queries: mean, sum or geometric mean, with intervals.
 
     $value = \sum w v / \sum w$ for most measures, the sum for counts, the geometric mean for `gm_map` and
     its like.
@@ -451,8 +405,8 @@ def summarize(
     """
     rows = as_lazy(per_query, "per_query")
     schema = rows.collect_schema()
-    slices: list[str] = with_system([by] if isinstance(by, str) else by or [], system, schema.names())
-    chosen: Sequence[str] | None = [measures] if isinstance(measures, str) else measures
+    slices: list[str] = with_system(as_list(by), system, schema.names())
+    chosen: list[str] | None = None if measures is None else as_list(measures)
     require_columns(schema, [*slices, *(chosen or [])], "per_query")
     aggregates = _aggregates(schema, slices, chosen, convention)
     if aggregate is not None:
@@ -480,7 +434,7 @@ def summarize(
 def _aggregates(
     schema: pl.Schema, slices: Sequence[str], measures: Sequence[str] | None, convention: str | None
 ) -> dict[str, Aggregate]:
-    """Tell the aggregate of each measure column; a column with a name of its own is averaged."""
+    """Aggregate of each measure column; a column whose name is not a measure is averaged."""
     convention_of(convention, programs())
     found: dict[str, Aggregate] = {}
     for name in measures if measures is not None else schema.names():

@@ -7,10 +7,9 @@ from typing import Literal, NamedTuple, get_args
 
 import polars as pl
 
-from polars_rank.comparison.pairs import as_list, check_sampling, needs_scipy
-from polars_rank.core.checks import require_number
-from polars_rank.core.errors import DataError, require_choice, require_columns
-from polars_rank.core.frames import OURS, columns_apart, long, named_apart, named_back, own_name
+from polars_rank.core.checks import require_number, require_sampling
+from polars_rank.core.errors import DataError, needs_scipy, require_choice, require_columns
+from polars_rank.core.frames import OURS, as_list, columns_apart, long, named_apart, named_back, own_name
 from polars_rank.measures.catalogue import Aggregate
 
 SummaryInterval = Literal["t", "bootstrap", "basic", "bca", "wilson"]
@@ -75,9 +74,10 @@ def summary_statistics(
     -------
     LazyFrame
         One row a slice and measure, in that order: the `by` columns; `total_over` (text, null for a slice
-        itself) with `totals`; `measure`; `value`; `n` and `missing` (rankings with and without a value:
-        null is left out), Int64; `standard_deviation` of the values, without weights; `standard_error` of
-        `value`; `low` and `high` with `interval`; `reason`, why something is null. Numbers are Float64, in
+        itself) with `totals`; `measure`; `value`; `n` (rankings with a finite value) and `missing`
+        (rankings whose value is null; they are left out), Int64; `standard_deviation` of the values,
+        without weights; `standard_error` of `value`; `low` and `high` with `interval`; `reason` for a
+        null. Numbers are Float64, in
         the units of the measure.
 
         A value that is NaN or infinite makes all numbers of its slice null, never a plausible mean. One
@@ -120,7 +120,7 @@ def summary_statistics(
     slices = list(apart.values())
     schema = per_query.collect_schema()
     require_columns(schema, [*apart, *measures, *as_list(weight)], "per_query")
-    check_sampling(level, samples, seed)
+    require_sampling(level, samples, seed)
     if interval is not None:
         require_choice("interval", interval, get_args(SummaryInterval))
     if interval == "wilson" and (weight is not None or set(aggregates.values()) != {"mean"}):
@@ -191,7 +191,7 @@ def _sums(terms: pl.LazyFrame, kept: list[str], slices: list[str], interval: str
     return (
         terms.group_by(*kept, "measure", "_kind", "_place")
         .agg(
-            n.cast(pl.Int64).alias("n"),
+            value.is_finite().sum().cast(pl.Int64).alias("n"),
             value.null_count().cast(pl.Int64).alias("missing"),
             (~value.is_finite()).sum().alias("_wild"),
             value.std().alias("standard_deviation"),
@@ -217,11 +217,12 @@ def _sums(terms: pl.LazyFrame, kept: list[str], slices: list[str], interval: str
 def _finished(sums: pl.LazyFrame, slices: list[str], totals: bool, interval: str | None) -> pl.LazyFrame:
     """Turn means of terms into values, blank what can't be, and say why."""
     binary = interval == "wilson"
+    given = pl.col("n") + pl.col("_wild")
     reasons = (
-        pl.when(n=0)
+        pl.when(given == 0)
         .then(pl.lit("no value"))
         .when(pl.col("_wild") > 0)
-        .then(pl.concat_str("_wild", pl.lit(" of "), "n", pl.lit(" values are NaN or infinite")))
+        .then(pl.concat_str("_wild", pl.lit(" of "), given, pl.lit(" values are NaN or infinite")))
         .when(pl.col("_total") == 0)
         .then(pl.lit("all weights are 0"))
         .when(n=1)

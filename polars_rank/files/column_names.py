@@ -1,4 +1,4 @@
-"""What the columns of run and qrels files are called elsewhere, and which of ours each is."""
+"""Column names of run and qrels files, and their mapping to the names used here."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -6,11 +6,16 @@ from typing import Literal
 import polars as pl
 import polars.selectors as cs
 
-from polars_rank.core.errors import DataError, require_columns
+from polars_rank.core.errors import DataError, Setting, require_columns
 
 Kind = Literal["run", "qrels"]
 
-# What a column may be called in a file with a header, in lower case.
+
+class OtherKindError(DataError):
+    """A file that looks like qrels was read as a run, or a run as qrels."""
+
+
+# Names of each column in files with a header, in lower case.
 NAMES = {
     "query": {"query", "query_id", "query-id", "queryid", "qid", "q_id"},
     "item": {"item", "item_id", "doc_id", "docid", "docno", "did", "document_id", "corpus-id", "corpus_id"},
@@ -23,7 +28,7 @@ ROLES = {"run": ("query", "item", "score", "rank", "system"), "qrels": ("query",
 
 
 def candidates(role: str, names: Sequence[str], columns: Mapping[str, str]) -> list[str]:
-    """Give the columns of a file that can be this one of ours: the one asked for, else those understood."""
+    """Columns of a file that may be `role`: the requested one, else those with a known name."""
     if role in columns:
         return [name for name in names if name == columns[role]]
     taken = set(columns.values())
@@ -31,43 +36,50 @@ def candidates(role: str, names: Sequence[str], columns: Mapping[str, str]) -> l
 
 
 def roles(names: Sequence[str], file: str, kind: Kind, columns: Mapping[str, str]) -> dict[str, str]:
-    """Map the file's names to ours, as far as they are asked for or understood."""
+    """Map the names of a file to ours, by `columns` or by known names."""
     require_columns(names, columns.values(), file)
     renames = {theirs: ours for ours, theirs in columns.items()}
     for role in ROLES[kind]:
         found = candidates(role, names, columns)
-        # An id column must be certain: beside "qid", "query" often is the query's text.
+        # An id column must be unambiguous: next to "qid", "query" is often the text of the query.
         if len(found) > 1 and (role not in found or role in ("query", "item")):
-            asked = f'columns={{"{role}": "{found[0]}"}}, and give the other another name there'
-            raise DataError(f"{file}: each of {found} could be the {role}; say which by {asked}")
+            asked = (
+                "say which by ",
+                Setting("columns", {role: found[0]}),
+                ", with another name for the other",
+            )
+            raise DataError(f"{file}: each of {found} could be the {role}", remedy=asked)
         if found:
             renames[role if role in found else found[0]] = role
     have = set(renames.values())
     graded = candidates("score", names, columns)
     if kind == "qrels" and "relevance" not in have and graded:
         if candidates("rank", names, columns) or candidates("system", names, columns):
-            columns_are = f"its columns are {list(names)}, without a relevance"
-            raise DataError(
-                f"{file} looks like a run: {columns_are}; use read_run, or name the grade by columns="
+            raise OtherKindError(
+                f"{file} looks like a run: its columns are {list(names)}, without a relevance",
+                remedy=("read it by read_run, or name the grade by ", Setting("columns")),
             )
         renames[graded[0]] = "relevance"
     if not {"query", "item"} <= have:
         lacking = " and ".join(role for role in ("query", "item") if role not in have)
-        way_out = 'name it by columns={"query": ..., "item": ...}'
-        raise DataError(f"{file} has no column for {lacking}; its columns are {list(names)}: {way_out}")
+        raise DataError(
+            f"{file} has no column for {lacking}; its columns are {list(names)}",
+            remedy=("name it by ", Setting("columns", {"query": "...", "item": "..."})),
+        )
     if kind == "run" and not {"score", "rank"} & have:
         raise DataError(f"{file} has neither score nor rank; its columns are {list(names)}: is it qrels?")
     clashes = [
         ours for theirs, ours in renames.items() if ours in names and ours != theirs and ours not in renames
     ]
     if clashes:
-        way_out = f'give that one another name, as columns={{..., "old_{clashes[0]}": "{clashes[0]}"}}'
-        raise DataError(f"{file} has another column {clashes[0]!r}; {way_out}")
+        renamed = Setting("columns", {"...": "...", f"old_{clashes[0]}": clashes[0]})
+        remedy = ("give that one another name, as ", renamed)
+        raise DataError(f"{file} has another column {clashes[0]!r}", remedy=remedy)
     return renames
 
 
 def in_order(frame: pl.LazyFrame, kind: Kind) -> pl.LazyFrame:
-    """Put our columns first; the others follow as they were."""
+    """Put our columns first; keep the order of the others."""
     names = frame.collect_schema().names()
     first = [role for role in ROLES[kind] if role in names]
     # By name, since a file may call a column ^a.*$.

@@ -1,12 +1,12 @@
-"""Which format a file has: told by its first line, or by its name where there is none yet."""
+"""Detect the format of a file by its first line, and of a file to write by its name."""
 
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
-from polars_rank.core.errors import DataError
-from polars_rank.files.column_names import Kind, candidates
+from polars_rank.core.errors import ArgumentError, DataError, Message, Setting
+from polars_rank.files.column_names import Kind, OtherKindError, candidates
 from polars_rank.files.text import SEPARATORS, Text, first_line, json_object, records
 
 Format = Literal["trec", "tsv", "csv", "jsonl", "parquet"]
@@ -23,21 +23,23 @@ _SUFFIXES: dict[str, Format] = {
 }
 
 
-def told_format(text: Text, names: Mapping[str, str], fields: Sequence[str] | None) -> Format:
-    """Tell the format by the first line; what is nothing else is TREC."""
+def detected_format(text: Text, names: Mapping[str, str], fields: Sequence[str] | None) -> Format:
+    """Detect the format by the first line; the fallback is TREC."""
     line = first_line(text)
     if not line:
-        raise DataError(f'{text.name} is empty; if that is meant, say what it is, as by format="trec"')
+        remedy = ("if that is right, name its format, as by ", Setting("format", "trec"))
+        raise DataError(f"{text.name} is empty", remedy=remedy)
     if fields is not None:
-        return _told_separator(text, line, len(fields))
+        return _detected_separator(text, line, len(fields))
     if line.startswith("[{"):
         raise DataError(
-            f'{text.name} looks like one JSON array: write one object a line (else, format="trec")'
+            f"{text.name} looks like one JSON array: write one object per line",
+            remedy=("if it is TREC text, use ", Setting("format", "trec")),
         )
     if re.match(r"\S+[ \t]+qid:", line):
         raise DataError(
             f"{text.name} looks like a list for learning to rank (LETOR, SVMlight): grade, qid:query and "
-            f"so on; make a table of query, item and relevance of it. Its first line is {line!r}"
+            f"features; convert it to a table of query, item and relevance. Its first line is {line!r}"
         )
     found = json_object(line)
     if found and all(isinstance(entry, dict | list) for entry in found.values()):
@@ -54,11 +56,14 @@ def told_format(text: Text, names: Mapping[str, str], fields: Sequence[str] | No
     return "trec"
 
 
-def _told_separator(text: Text, line: str, width: int) -> Format:
+def _detected_separator(text: Text, line: str, width: int) -> Format:
     by_blanks = len(_FIELD.findall(line)) == width
     by_commas = len(_cells(line, "csv")) == width
     if by_blanks and by_commas:
-        raise DataError(f'{text.name}: {line!r} can be split at blanks or commas; say format="trec" or "csv"')
+        raise DataError(
+            f"{text.name}: {line!r} can be split at blanks or at commas; separate fields in one way only",
+            remedy=("or use ", Setting("format", "trec"), " or ", Setting("format", "csv")),
+        )
     if by_commas:
         return "csv"
     return "tsv" if not by_blanks and len(_cells(line, "tsv")) == width else "trec"
@@ -72,40 +77,50 @@ def _cells(line: str, separated: Format) -> list[str]:
 
 
 def named_format(name: str) -> Format | None:
-    """Tell the format by the end of a name, before .gz."""
+    """Format of a file name by its suffix, ignoring .gz."""
     path = Path(name)
     return _SUFFIXES.get(Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower())
 
 
-# Ends of names that promise something else than TREC text.
-_OTHER_PROMISES = {
+# Suffixes of formats that are not supported.
+_UNSUPPORTED = {
     *(".arrow", ".bz2", ".db", ".duckdb", ".feather", ".htm", ".html", ".ipc", ".json", ".md", ".pkl"),
     *(".tex", ".xls", ".xlsx", ".xz", ".zip", ".zst"),
 }
 
 
 def written_format(name: str) -> Format:
-    """Tell the format of a run to write by its name; TREC text has no name of its own."""
+    """Format of a run to write by its name; TREC text has no suffix of its own."""
     suffix = Path(name).suffix.lower()
-    if suffix in _OTHER_PROMISES:
+    if suffix in _UNSUPPORTED:
         suffixes = ", ".join(_SUFFIXES)
-        raise ValueError(f"{name}: a run can't be written as {suffix}; use {suffixes}, or say format=")
+        remedy = (f"use {suffixes}, or say ", Setting("format"))
+        raise ArgumentError(f"{name}: a run can't be written as {suffix}", remedy=remedy)
     return named_format(name) or "trec"
 
 
-def hint(line: str, kind: Kind) -> str:
-    """Say what a first line looks like that does not have the fields of TREC text."""
+class Hint(NamedTuple):
+    """Remedy for a first line that is not TREC text, and the error to raise."""
+
+    remedy: Message = ""
+    error: type[DataError] = DataError
+
+
+def hint(line: str, kind: Kind) -> Hint:
+    """Guess the content of a file whose first line does not have the fields of TREC text."""
     if line.lstrip(" \t")[0] in "{[":
-        return "; if this is JSON, write one object a line, or read it by from_dict(json.load(file))"
+        return Hint("if this is JSON, write one object per line, or read it by from_dict(json.load(file))")
     count = len(_FIELD.findall(line))
     if count == 1:
-        return '; pass columns={"query": ..., "item": ...} if this is a header, columns=[...] if it lacks one'
+        names, fields = Setting("columns", {"query": "...", "item": "..."}), Setting("columns", ["..."])
+        return Hint(("if this is a header, use ", names, "; if the file has no header, ", fields))
     if count == 3:
-        choices = {
-            "run": 'columns=["query", "item", "score"] or columns=["query", "item", "rank"]',
-            "qrels": 'columns=["query", "item", "relevance"]',
-        }
-        return f"; a file of three fields and no header needs {choices[kind]}, as it can't be told which"
+        columns = [Setting("columns", ["query", "item", third]) for third in _THIRD_FIELDS[kind]]
+        choices = [part for each in columns for part in (" or ", each)][1:]
+        return Hint(("a file with three fields and no header needs ", *choices))
     looks_like_other = count == 4 if kind == "run" else count in (5, 6)
     other = "qrels: read it by read_qrels" if kind == "run" else "a run: read it by read_run"
-    return f"; it looks like {other}" if looks_like_other else ""
+    return Hint(f"it looks like {other}", OtherKindError) if looks_like_other else Hint()
+
+
+_THIRD_FIELDS = {"run": ("score", "rank"), "qrels": ("relevance",)}

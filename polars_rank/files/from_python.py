@@ -39,31 +39,31 @@ def from_lists(
     scores: str | None = None,
     relevance: str | float | None = None,
 ) -> Frame:
-    """Make a run or qrels of a table that has one row a query and its items in a list.
+    """Convert a table with one row per query and its items in a list to a run or qrels.
 
-    A row of the result is one item: ``query``, ``item`` and ``score`` (with `scores`), ``relevance`` (with
-    `relevance`: qrels) or, with neither, ``rank`` (Int64): the place in the list, from 1. Values keep their
-    types. Columns besides these stay as they are, repeated for each item: keys and attributes.
+    The result has one row per item: ``query``, ``item`` and ``score`` (with `scores`), ``relevance`` (with
+    `relevance`: qrels) or, with neither, ``rank`` (Int64): the position in the list, from 1. Values keep
+    their types. Other columns, such as keys and attributes, are repeated for each item.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame; the result is of the same kind.
-    query : the column of query ids; a query may have several rows, as when there are several systems.
-    items : the column of lists of item ids. An item that is listed twice has two rows.
-    scores : a column of lists as long as `items`.
-    relevance : the same for grades, or one grade for every item: 1 where the list is a bare set of relevant
-        items.
+    query : column of query ids; a query may have several rows, for example one per system.
+    items : column of lists of item ids. An item that is listed twice gets two rows.
+    scores : column of lists with one score per item.
+    relevance : column of lists with one grade per item, or one grade for all items, such as 1 if the lists
+        contain the relevant items.
 
-    Null and empty rule: a list that is null or empty has no row, so that its query is not in the result. A
-    null within a list is kept.
+    Null and empty rule: a null or empty list has no rows, so its query is missing from the result. Nulls
+    within a list are kept.
 
     Raises
     ------
     DataError
-        A column is missing or is no list; two lists differ in length (naming the query; in a lazy plan when
-        it is collected).
+        If a column is missing or is not a list, or two lists differ in length (for a LazyFrame, raised by
+        ``collect``).
     ValueError
-        Both `scores` and `relevance` are given.
+        If both `scores` and `relevance` are given.
 
     Source: the layout of recommendation logs; no formula.
 
@@ -88,11 +88,11 @@ def from_lists(
     require_columns(schema, [query, *lists], "frame")
     for column in lists:
         if not isinstance(schema[column], pl.List | pl.Array):
-            raise DataError(f"frame.{column} has type {schema[column]}; expected one list a row")
+            raise DataError(f"frame.{column} has type {schema[column]}; expected one list per row")
     made = {"query", "item", *(values or {"rank" if relevance is None else "relevance"})}
     taken = sorted(made & (set(schema.names()) - {query, *lists}))
     if taken:
-        raise DataError(f"frame has a column {taken[0]!r} already; rename it or leave it out")
+        raise DataError(f"frame already has a column {taken[0]!r}; rename or drop it")
     arrays = [name for name in lists if isinstance(schema[name], pl.Array)]
     lazy = lazy.with_columns(pl.col(arrays).arr.to_list())
     if values:
@@ -121,7 +121,7 @@ def _check_lengths(query: str, lists: list[str]) -> Callable[[pl.DataFrame], pl.
             lengths = wrong.select(first.alias("first"), second.alias("second")).row(0)
             raise DataError(
                 f"query {wrong[query][0]!r} has {lengths[0]} {lists[0]}, but {lengths[1]} {lists[1]}; "
-                "lists of one row must be of one length"
+                "lists of one row must have the same length"
             )
         return frame
 
@@ -129,25 +129,25 @@ def _check_lengths(query: str, lists: list[str]) -> Callable[[pl.DataFrame], pl.
 
 
 def from_dict(mapping: Mapping[Any, Any], value: Value = "score") -> pl.DataFrame:
-    """Make a run or qrels of ``{query: {item: number}}``, as pytrec_eval and ranx hold them.
+    """Convert ``{query: {item: number}}``, as used by pytrec_eval and ranx, to a run or qrels.
 
-    A row of the result is one item of one query: ``query``, ``item`` (text or Int64; UInt64 where an id needs
-    it) and ``score`` (Float64), or ``relevance`` (Int64, Float64 if a grade has a fraction or is NaN). Items
-    may also be bare: a list or tuple for a run gives ``rank`` (from 1) in place of a score; a list, tuple or
-    set for qrels gives each item ``relevance`` 1.
+    The result has one row per item of a query: ``query``, ``item`` (text or Int64; UInt64 for larger ids) and
+    ``score`` (Float64), or ``relevance`` (Int64, Float64 if a grade has a fraction or is NaN). Instead of a
+    dict, a query may have bare items: a list or tuple is a run with a ``rank`` (from 1) in place of a score;
+    a list, tuple or set is qrels with ``relevance`` 1.
 
     Parameters
     ----------
-    mapping : query id to dict of numbers, or to bare items; the same for every query.
-    value : ``"score"`` makes a run, ``"relevance"`` qrels.
+    mapping : dict of numbers, or bare items, by query id; the same kind for every query.
+    value : ``"score"`` for a run, ``"relevance"`` for qrels.
 
-    Null and empty rule: None is null; a query without items has no row, so that it is not in the result.
+    Null and empty rule: None is null; a query without items has no rows, so it is missing from the result.
 
     Raises
     ------
     DataError
-        Ids are not all text or all integers; a value is no number; dicts and bare items are mixed; a set is
-        given for a run, as it has no order.
+        If ids are neither all text nor all integers, a value is not a number, dicts and bare items are
+        mixed, or a run has a set, which has no order.
 
     Source: the dictionaries of pytrec_eval (Van Gysel and de Rijke 2018, doi:10.1145/3209978.3210065).
 
@@ -164,7 +164,7 @@ def from_dict(mapping: Mapping[Any, Any], value: Value = "score") -> pl.DataFram
         raise TypeError(f"mapping must be a dict of query to items, got {type(mapping).__name__}")
     dicts = {isinstance(entry, Mapping) for entry in mapping.values()}
     if len(dicts) > 1:
-        raise DataError("some queries have a dict of numbers and some bare items; give the same for all")
+        raise DataError("some queries have a dict of numbers and others bare items; use the same for all")
     bare = dicts == {False}
     rows = [
         (query, item, number)
@@ -207,7 +207,7 @@ def _number(number: object, query: object, item: object) -> float | None:
 
 def _ids(column: str, ids: list[Any]) -> pl.Series:
     if all(isinstance(value, str) for value in ids):
-        # Without a row the kind is open, so that it goes with any other table.
+        # Null ids match those of any other table.
         return pl.Series(column, ids, dtype=pl.String if ids else pl.Null)
     if all(isinstance(value, Integral) and not isinstance(value, bool) for value in ids):
         whole = [int(value) for value in ids]

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all; pipes and open descriptors, which are written to as they are."""
+"""Write files completely or not at all; write directly to pipes and open descriptors."""
 
 import io
 import os
@@ -14,19 +14,19 @@ from typing import IO
 
 PathLike = str | os.PathLike[str]
 
-# Where Linux and macOS show the open descriptors of a process.
+# Paths of open descriptors on Linux and macOS.
 _DESCRIPTORS = re.compile(r"/dev/fd|/proc/(\d+)(/task/\d+)?/fd")
-# What ends a process at once, unless it asks to be told. Windows has no SIGHUP.
+# Signals that end a process unless it handles them. Windows has no SIGHUP.
 _ENDING = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 
 
 @contextmanager
 def replace_file(path: PathLike) -> Iterator[IO[bytes]]:
-    """Open a file that takes the place of `path` when all went well.
+    """Open a temporary file that replaces `path` on success.
 
-    On an error, and where SIGTERM or SIGHUP ends the process, `path` stays as it was and nothing is left
-    behind. A link is followed. A pipe, a device, and an open descriptor such as ``/dev/stdout`` or the
-    shell's ``>(...)``, is written to and never replaced.
+    On an error, or if SIGTERM or SIGHUP ends the process, `path` is unchanged and no temporary file is left.
+    Links are followed. Pipes, devices and open descriptors, such as ``/dev/stdout`` or ``>(...)`` of the
+    shell, are written to directly.
     """
     try:
         special = _special(path)
@@ -39,14 +39,14 @@ def replace_file(path: PathLike) -> Iterator[IO[bytes]]:
                 yield content
                 file.write(content.getbuffer())
     except OSError as error:
-        # Ours is the only file here; its temporary name says nothing.
+        # Name the file, not its temporary replacement.
         if error.errno is not None:
             error.filename = os.fspath(path)
         raise
 
 
 def _special(path: PathLike) -> int | None:
-    """Give a descriptor to write to, if `path` is no ordinary file."""
+    """Open a descriptor if `path` is not an ordinary file."""
     step = os.path.join(os.getcwd(), path)
     for _ in range(40):  # as many links as Linux follows
         folder, name = os.path.split(step)
@@ -54,7 +54,7 @@ def _special(path: PathLike) -> int | None:
         found = _DESCRIPTORS.fullmatch(os.path.dirname(step))
         if found and name.isdecimal():
             if found[1] in (None, str(os.getpid())):
-                # Opened again by its name, a file would be emptied.
+                # Opening it again by name would truncate the file.
                 if sys.stdout is not None:
                     sys.stdout.flush()
                 return os.dup(int(name))
@@ -76,7 +76,7 @@ def _replacing(path: PathLike) -> Iterator[IO[bytes]]:
         raise FileNotFoundError(f"there is no directory {folder} to write {os.path.basename(target)} to")
     if os.path.exists(target) and not os.access(target, os.W_OK):
         raise PermissionError(13, "Permission denied")
-    # Not the target's name, which may be as long as a name can be.
+    # Independent of the name of the target, which may have the maximal length.
     temporary = os.path.join(folder, f".polars_rank.{token_hex(6)}")
     with _removed_by_signals(temporary):
         try:
@@ -92,7 +92,7 @@ def _replacing(path: PathLike) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _removed_by_signals(temporary: str) -> Iterator[None]:
-    """Remove the file before a signal ends the process as it would have."""
+    """Remove the file before a signal ends the process."""
 
     def end(number: int, _: FrameType | None) -> None:
         if os.path.exists(temporary):
@@ -107,7 +107,7 @@ def _removed_by_signals(temporary: str) -> Iterator[None]:
                 signal.signal(number, end)
                 changed.append(number)
     except ValueError:
-        # Only the main thread may; another one must live with what it finds.
+        # Only the main thread can set signal handlers.
         pass
     try:
         yield

@@ -1,4 +1,4 @@
-"""Several run files as one system each, or more: what the systems are called, and what is loaded."""
+"""Read several run files, and name their systems without repetition."""
 
 import os
 import re
@@ -8,48 +8,48 @@ from typing import NamedTuple
 import polars as pl
 
 from polars_rank.core.errors import DataError
-from polars_rank.core.frames import Frame
-from polars_rank.evaluation.batches import ROWS_AT_ONCE
-from polars_rank.files.reading import Columns, read_run
+from polars_rank.files.reading import Columns, read_file
 
 _SUFFIX = re.compile(r"(\.(txt|trec|run|res|tsv|csv|jsonl|ndjson|parquet))?(\.gz)?$", re.IGNORECASE)
 
 
 class RunFile(NamedTuple):
-    """A run with its file's path, and the names of its systems, which no other file has."""
+    """A run, the path of its file, and the names of its systems, which no other file has."""
 
     path: str
     rows: pl.LazyFrame
     systems: list[str]
+    scanned: bool
 
 
 def read_runs(paths: Sequence[str], *, columns: Columns | None, comments: bool) -> list[RunFile]:
-    """Read runs; a system is called by its tag, else by its file.
+    """Read runs; systems are named by their tags, or by their files if there is no tag.
 
-    Where two files share a tag, all are called by their files' names, and by their paths where two files
-    have one name.
+    If two files share a tag, all systems are named by file names, and if these are equal too, by paths.
     """
     seen: set[str] = set()
     for path in paths:
         if os.path.realpath(path) in seen:
             raise ValueError(f"the run {path} is given twice")
         seen.add(os.path.realpath(path))
-    rows, tags = [], []
+    rows, tags, scanned = [], [], []
     for path in paths:
-        run = read_run(path, columns=columns, comments=comments)
+        run, from_disk = read_file(path, "run", None, columns, comments)
+        scanned.append(from_disk)
         if "system" not in run.collect_schema():
             run = run.with_columns(system=pl.lit(None, pl.String))
         run = run.with_columns(pl.col("system").cast(pl.String).replace("", None))
         rows.append(run)
         tags.append(run.select(pl.col("system").unique().sort()).collect())
         if tags[-1].is_empty():
-            raise DataError(f"{path} has a header and no row: there is nothing to score")
+            raise DataError(f"{path} has a header but no rows: there is nothing to score")
         if len(tags[-1]) > 1 and tags[-1]["system"].has_nulls():
-            lacking, told = run.filter(pl.col("system").is_null()), tags[-1]["system"].drop_nulls().to_list()
+            lacking, named = run.filter(pl.col("system").is_null()), tags[-1]["system"].drop_nulls().to_list()
             query, item = lacking.select("query", "item").head(1).collect().row(0)
             raise DataError(
-                f"{path} has rows without a system, such as query {query!r}, item {item!r}, beside those of "
-                f"{told}: fill it in everywhere, or leave the column out"
+                f"{path} has rows without a system, such as query {query!r}, item {item!r}, next to rows of "
+                f"{named}",
+                remedy="give every row a system, or drop the column",
             )
     for level in range(3):
         names = [_name(path, tag["system"].to_list(), level) for path, tag in zip(paths, tags, strict=True)]
@@ -58,8 +58,8 @@ def read_runs(paths: Sequence[str], *, columns: Columns | None, comments: bool) 
         if len(set(flat)) == len(flat):
             break
     return [
-        RunFile(path, run.with_columns(name.alias("system")), each)
-        for path, run, name, each in zip(paths, rows, names, systems, strict=True)
+        RunFile(path, run.with_columns(name.alias("system")), each, from_disk)
+        for path, run, name, each, from_disk in zip(paths, rows, names, systems, scanned, strict=True)
     ]
 
 
@@ -69,10 +69,3 @@ def _name(path: str, tags: Sequence[str | None], level: int) -> pl.Expr:
     if level == 0 and list(tags) != [None]:
         return tag
     return file if len(tags) <= 1 else pl.concat_str(file, pl.lit(":"), tag)
-
-
-def loaded(run: pl.LazyFrame) -> Frame:
-    """Load a run; a large Parquet file stays a plan, to be scored in parts."""
-    rows = run.select(pl.len()).collect().item()
-    scanned = "PARQUET SCAN" in run.explain().upper()
-    return run if scanned and rows > ROWS_AT_ONCE else run.collect()

@@ -1,4 +1,4 @@
-"""Text into tables: lines of fields, delimited text, JSON lines; a bad line is refused by its number."""
+"""Parse text into tables: lines of fields, delimited text, JSON lines; errors give the line number."""
 
 import csv
 import gzip
@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import polars as pl
 
-from polars_rank.core.errors import DataError
+from polars_rank.core.errors import DataError, Message, Setting
 
 RUN_FIELDS = ("query", "Q0", "item", "rank", "score", "system")
 QRELS_FIELDS = ("query", "iteration", "item", "relevance")
@@ -24,14 +24,18 @@ TEXTS = ("query", "item", "system")
 
 @dataclass(frozen=True)
 class Text:
-    """A text file: its name, for errors, and its bytes, in which only a line feed ends a line."""
+    """A text file: its name, for errors, and its bytes, with line feeds as line ends."""
 
     name: str
     data: bytes
 
 
 LineOf = Callable[[Text, int], int]
-"""Gives the line number, from 1, of a row, from 0."""
+"""Returns the line number, from 1, of a row, from 0."""
+
+
+HintOf = Callable[[str], tuple[Message, type[DataError]]]
+"""Returns the remedy for a first line with the wrong number of fields, and the error to raise."""
 
 
 _NO_TEXT = {
@@ -39,7 +43,7 @@ _NO_TEXT = {
     rb"BZh[1-9]1AY&SY": "is packed by bzip2: unpack it first, or pack it by gzip",
     rb"\xfd7zXZ\x00": "is packed by xz: unpack it first, or pack it by gzip",
     rb"PK\x03\x04": "is a zip archive: unpack it first, or pack the file alone by gzip",
-    rb"(?s:PAR1.*PAR1\Z)": "is Parquet, which is read from a file of its own alone: unpack or save it first",
+    rb"(?s:PAR1.*PAR1\Z)": "is Parquet, which is only read from an unpacked file: unpack or save it first",
     rb"\x04\x22\x4d\x18": "is packed by lz4: unpack it first, or pack it by gzip",
     rb"x(?:\x9c|\xda[^\x80-\xbf])": "is packed by zlib: unpack it first, or pack it by gzip",
     rb"(?s:.{257}ustar(?:  )?\x00)": "is a tar archive: unpack it first",
@@ -50,26 +54,26 @@ _NO_TEXT = {
     rb"ARROW1\x00\x00": "is an Arrow file: read it by polars.read_ipc, or save it as Parquet",
     rb"SQLite format 3\x00": "is an SQLite database: export the table as CSV or Parquet",
     rb"(?s:.{8}DUCK[^\x00]\x00)": "is a DuckDB database: export the table by COPY ... TO 'run.parquet'",
-    rb"\x80[\x02-\x05]": "is a Python pickle: load it there, and save the table as Parquet",
-    rb"\x93NUMPY": "is a NumPy array: make a table of it, and save that as Parquet",
-    rb"(?i:\s*<(?:!doctype|\?xml|html))": "is HTML or XML; was an error page downloaded in its place?",
+    rb"\x80[\x02-\x05]": "is a Python pickle: load it in Python, and save the table as Parquet",
+    rb"\x93NUMPY": "is a NumPy array: convert it to a table, and save that as Parquet",
+    rb"(?i:\s*<(?:!doctype|\?xml|html))": "is HTML or XML; was an error page downloaded instead?",
 }
 _MARK = b"\xef\xbb\xbf"
 
 
 def decode(name: str, raw: bytes, *, comments: bool) -> Text:
-    """Unpack gzip, drop byte order marks, end every line by a line feed, blank out comment lines."""
+    """Decompress gzip, remove byte order marks, normalize line ends, blank out comment lines."""
     while raw.startswith(b"\x1f\x8b"):
         try:
             raw = gzip.decompress(raw)
         except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"{name} is no whole gzip file: {error}") from error
+            raise DataError(f"{name} is not a complete gzip file: {error}") from error
     for start, problem in _NO_TEXT.items():
         if re.match(start, raw):
             raise DataError(f"{name} {problem}")
     data = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if _MARK in data:
-        # Files that were joined have one in their midst.
+        # Concatenated files have a mark in the middle.
         data = re.sub(rb"(?m)^(?:%b)+" % _MARK, b"", data)
     if comments and b"#" in data:
         data = re.sub(rb"\n[ \t]*#[^\n]*", b"\n", b"\n" + data)[1:]
@@ -77,21 +81,23 @@ def decode(name: str, raw: bytes, *, comments: bool) -> Text:
 
 
 def first_line(text: Text) -> str:
-    """Give the first line that is not blank, or nothing."""
+    """First line that is not blank, or an empty text."""
     data = text.data.lstrip(b" \t\n")
     end = data.find(b"\n")
     return data[: end if end >= 0 else None].decode("utf-8", "replace")
 
 
-def refuse(text: Text, line: int, problem: str) -> NoReturn:
-    """Raise with the file, the line's number and its text."""
+def refuse(
+    text: Text, line: int, problem: str, remedy: Message = "", error: type[DataError] = DataError
+) -> NoReturn:
+    """Raise an error with the file, the line number and the line."""
     shown = text.data.split(b"\n", line)[line - 1].decode("utf-8", "backslashreplace")
     shown = shown if len(shown) <= 100 else shown[:100] + "…"
-    raise DataError(f"{text.name}, line {line}: {problem}; the line is {shown!r}")
+    raise error(f"{text.name}, line {line}: {problem}; the line is {shown!r}", remedy=remedy)
 
 
 def refuse_unreadable(text: Text, error: Exception) -> NoReturn:
-    """Name the byte that is not UTF-8, else say what the reader said."""
+    """Raise an error with the byte that is not UTF-8, or else the message of the reader."""
     try:
         text.data.decode()
     except UnicodeDecodeError as wrong:
@@ -103,16 +109,16 @@ def refuse_unreadable(text: Text, error: Exception) -> NoReturn:
 
 
 def filled_line(text: Text, row: int) -> int:
-    """Give the number of the line that holds a row, where blank lines hold none."""
+    """Line number of a row, not counting blank lines as rows."""
     lines = (number for number, line in enumerate(text.data.split(b"\n"), 1) if line.strip(b" \t"))
     return next(number for i, number in enumerate(lines) if i == row)
 
 
-def fields_table(text: Text, names: Sequence[str], *, hint: Callable[[str], str]) -> pl.DataFrame:
-    """Split lines at blanks and tabs, and only at those: an id may hold any other space.
+def fields_table(text: Text, names: Sequence[str], *, hint: HintOf | None = None) -> pl.DataFrame:
+    """Split lines at blanks and tabs only: an id may contain any other whitespace.
 
-    Every line has one field a name. In a TREC run the tag is optional, and takes the rest of the line.
-    `hint` looks at a first line with the wrong number of fields.
+    Every line has one field per name. In a TREC run the tag is optional, and may contain blanks.
+    `hint` explains a first line with the wrong number of fields.
     """
     data = text.data.replace(b"\t", b" ")
     while b"  " in data:
@@ -120,7 +126,7 @@ def fields_table(text: Text, names: Sequence[str], *, hint: Callable[[str], str]
     run = tuple(names) == RUN_FIELDS
     parts = list(names) if run else [*names, "\n"]
     line = pl.col("line").str.strip_chars(" ")
-    # Polars unpacks what begins as packed data does, and "x^" is how zlib begins: a blank line comes first.
+    # Polars decompresses data that starts like zlib, such as "x^", so prepend a blank line.
     split = (
         pl.scan_lines(io.BytesIO(b"\n" + data if data.startswith(b"x") else data), name="line")
         .filter(line != "")
@@ -160,23 +166,27 @@ def _first(table: pl.DataFrame, condition: pl.Expr) -> int | None:
     return row
 
 
-def _refuse_fields(text: Text, row: int, names: Sequence[str], hint: Callable[[str], str]) -> NoReturn:
+def _refuse_fields(text: Text, row: int, names: Sequence[str], hint: HintOf | None) -> NoReturn:
     number = filled_line(text, row)
     line = text.data.split(b"\n", number)[number - 1].decode()
     if line.lstrip(" \t").startswith("#"):
-        way_out = (
-            "pass comments=True (--comments) to skip such lines; ids that begin with # can be kept in CSV"
+        skip = (
+            "use ",
+            Setting("comments", True),
+            " to skip such lines; ids that begin with # can be kept in CSV",
         )
-        refuse(text, number, f"begins with #, which may be a comment or an id: {way_out}")
+        refuse(text, number, "begins with #, which may be a comment or an id", skip)
     found = len(re.findall(r"[^ \t]+", line))
     expected = f"expected {len(names)} fields ({' '.join(names)}), found {found}"
-    refuse(text, number, expected + (hint(line) if row == 0 else ""))
+    if row == 0 and hint is not None:
+        refuse(text, number, expected, *hint(line))
+    refuse(text, number, expected)
 
 
 def records(text: Text, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Walk through delimited text slowly, with line numbers: for the header, and to find a fault.
+    """Iterate over delimited text with line numbers; slow, for the header and to find errors.
 
-    Comma-separated text may quote its fields; in tab-separated text a quote is a letter like any other.
+    Comma-separated text may have quoted fields; tab-separated text has no quoting.
     """
     longest = csv.field_size_limit(max(csv.field_size_limit(), len(text.data)))
     reader = csv.reader(
@@ -201,16 +211,16 @@ def records(text: Text, separator: str) -> Iterator[tuple[int, list[str]]]:
 def delimited_table(
     text: Text, separator: str, names: Sequence[str], *, header: bool, as_text: Sequence[str]
 ) -> pl.DataFrame:
-    """Read delimited text of these columns; those not in `as_text` get the type their values have."""
+    """Read delimited text; types are inferred for columns that are not in `as_text`."""
     data = text.data
     if b"\n " in data or b"\n\t" in data or data[:1] in (b" ", b"\t"):
-        # A line of blanks alone is blank; the reader would take it for a short row.
+        # Polars would read a line of blanks as a short row.
         data = re.sub(rb"\n[ \t]+(?=\n|$)", b"\n", b"\n" + data)
     data = data.strip(b"\n")
     blank_lines_or_short_rows = b"\n\n" in data
     try:
         table = pl.read_csv(
-            # As in fields_table; a byte order mark is no row.
+            # As in fields_table; a byte order mark is not a row.
             b"\xef\xbb\xbf" + data if data.startswith(b"x") else data,
             separator=separator,
             has_header=header,
@@ -238,7 +248,7 @@ def _require_whole_records(text: Text, separator: str, names: Sequence[str]) -> 
 
 
 def json_table(text: Text) -> pl.DataFrame:
-    """Read one JSON object a line; one that has a key twice is refused, as Polars takes the first."""
+    """Read one JSON object per line; a repeated key is an error, as Polars takes the first."""
     try:
         table = pl.read_ndjson(io.BytesIO(text.data), infer_schema_length=None)
     except pl.exceptions.PolarsError as error:
@@ -248,7 +258,7 @@ def json_table(text: Text) -> pl.DataFrame:
                 refuse(text, number, f"{expected} (NaN and Infinity are not JSON)")
         refuse_unreadable(text, error)
     source = pl.col("line")
-    # Keys may also be alike once \u is read. Within an object of its own, a key may come again.
+    # Keys may also be equal after \u is decoded. A nested object may repeat a key of the outer one.
     keys = [pl.escape_regex(json.dumps(name, ensure_ascii=False)) + r"\s*:" for name in table.columns]
     twice = [source.str.count_matches(key) > 1 for key in keys]
     suspects = (
@@ -258,12 +268,12 @@ def json_table(text: Text) -> pl.DataFrame:
     )
     for number, suspect in suspects.rows():
         if json_object(suspect, unique=True) is None:
-            refuse(text, number, "a key comes twice in one JSON object")
+            refuse(text, number, "a key occurs twice in one JSON object")
     return table
 
 
 def json_object(line: str, *, unique: bool = False) -> dict[str, object] | None:
-    """Give what a line holds, if that is one strict JSON object, with `unique` of keys that differ."""
+    """Parse a line that is one strict JSON object, with `unique` without repeated keys; else return None."""
 
     def no_constant(name: str) -> NoReturn:
         raise ValueError(name)
@@ -281,7 +291,7 @@ def json_object(line: str, *, unique: bool = False) -> dict[str, object] | None:
 
 
 def typed(table: pl.DataFrame, text: Text, line_of: LineOf, numbers: Sequence[str] = NUMBERS) -> pl.DataFrame:
-    """Make ids text and numbers numbers; refuse the first that is none, by its line."""
+    """Cast ids to text and numbers to numbers; an error gives the line of the first bad value."""
     for column in TEXTS:
         if column in table.columns and table.schema[column].is_integer():
             table = table.with_columns(pl.col(column).cast(pl.String))
@@ -299,7 +309,7 @@ def typed(table: pl.DataFrame, text: Text, line_of: LineOf, numbers: Sequence[st
 
 
 def _number(values: pl.Series, text: Text, line_of: LineOf) -> pl.Series:
-    """Give a score as Float64; a rank or grade as Int64 where all are whole (2.0 is), else as Float64."""
+    """Cast a score to Float64, and a rank or grade to Int64 if all are whole (as 2.0), else to Float64."""
 
     def refuse_any(wrong: pl.Series, problem: str) -> None:
         if wrong.any():
@@ -318,7 +328,7 @@ def _number(values: pl.Series, text: Text, line_of: LineOf) -> pl.Series:
             refuse_any(floats.is_infinite() & ~said, "is too large for a float")
         return floats
     whole = values.cast(pl.Int64, strict=False)
-    # NaN is above every number here.
+    # NaN is greater than every number in Polars.
     refuse_any(
         whole.is_null() & (floats.abs() >= 2.0**63) & ~floats.is_nan(), "is too large for a whole number"
     )

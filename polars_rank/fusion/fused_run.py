@@ -6,7 +6,7 @@ from typing import Any, TypeVar, cast
 
 import polars as pl
 
-from polars_rank.core.errors import DataError, DataWarning, require_choice
+from polars_rank.core.errors import DataError, DataWarning, Setting, require_choice
 from polars_rank.core.frames import refuse_names
 from polars_rank.core.ordering import ItemTies, OrderBy
 from polars_rank.fusion.in_memory import Part, by_item, in_list_order, in_parts, refuse_null_ids
@@ -398,8 +398,11 @@ def _refuse_unknown(series: Sequence[pl.Series]) -> pl.Series:
     if score.null_count():
         name = item.filter(score.is_null())[0]
         raise DataError(
-            f"the fused score of item {name!r} is not a number: what is added is beyond the range of floats; "
-            'bring the scores to one scale, as normalize="min_max", or use smaller weights'
+            f"the fused score of item {name!r} is not a number: what is added is beyond the range of floats",
+            remedy=(
+                *("bring the scores to one scale, as ", Setting("normalize", "min_max")),
+                ", or use smaller weights",
+            ),
         )
     return score
 
@@ -441,9 +444,6 @@ def _warning_of_negative(method: str) -> pl.Expr:
 
 
 def _warn(method: str, system: object) -> None:
-    warnings.warn(
-        f"{system!r} has scores below 0, and {method} counts an item that a list lacks as 0, which is "
-        'better; bring the scores to one scale first, as by normalize="min_max"',
-        DataWarning,
-        stacklevel=4,
-    )
+    below = f"{system!r} has scores below 0, and {method} counts an item that a list lacks as 0"
+    remedy = ("bring the scores to one scale first, as by ", Setting("normalize", "min_max"))
+    warnings.warn(DataWarning(f"{below}, which is better", remedy=remedy), stacklevel=4)

@@ -5,7 +5,7 @@ from functools import partial
 
 import polars as pl
 
-from polars_rank.core.errors import DataError
+from polars_rank.core.errors import Clause, DataError, Setting
 from polars_rank.core.frames import own_name
 from polars_rank.core.ordering import item_key, tie_rule
 from polars_rank.fusion.runs import Gathered, Ordering
@@ -81,10 +81,14 @@ def _refuse_repeat(series: Sequence[pl.Series], others: Sequence[str]) -> pl.Ser
         first = copies.filter(~best).sort("query", "item", "system").row(0, named=True)
         ids = first["query"] if isinstance(first["query"], dict) else {"query": first["query"]}
         where = ", ".join(f"{own_name(name)} {value!r}" for name, value in ids.items())
-        keys = f"name the columns that tell lists apart, as keys={list(others)}, " if others else ""
+        keys = Clause(["name the columns that tell lists apart, as ", Setting("keys", list(others)), ", "])
         raise DataError(
-            f"item {first['item']!r} of {where} is twice in {first['system']!r}; {keys}remove the copies, "
-            'or use duplicates="first" to count the best-ranked one'
+            f"item {first['item']!r} of {where} is twice in {first['system']!r}",
+            remedy=(
+                *([keys] if others else []),
+                *("remove the copies, or use ", Setting("duplicates", "first")),
+                " to count the best-ranked one",
+            ),
         )
     return best
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from polars_rank.core.errors import ArgumentError, Setting
 from polars_rank.fusion.condorcet import contested
 from polars_rank.fusion.list_ranks import sorted_sum, with_absent
 from polars_rank.fusion.normalization import normalized
@@ -121,9 +122,12 @@ OWN_SCALE = {"dbsf": Scale("zscore", 0, 1), "relative_score": Scale("min_max", 1
 def _with_value(rows: pl.LazyFrame, method: str, scale: Scale) -> pl.LazyFrame:
     if method in OWN_SCALE:
         if scale != Scale():
-            raise ValueError(
-                f"{method} has a normalisation of its own; leave out normalize, on_constant and ddof, "
-                'or use method="comb_sum" with them'
+            raise ArgumentError(
+                f"{method} has a normalisation of its own",
+                remedy=(
+                    *("leave out normalize, on_constant and ddof, or use ", Setting("method", "comb_sum")),
+                    " with them",
+                ),
             )
         scale = OWN_SCALE[method]
     rows = normalized(rows, scale.normalize, on_constant=scale.on_constant, ddof=scale.ddof)

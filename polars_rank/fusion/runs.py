@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import polars as pl
 
 from polars_rank.core import checks as refusals
-from polars_rank.core.errors import DataError, require_choice, require_columns
+from polars_rank.core.errors import DataError, Setting, require_choice, require_columns
 from polars_rank.core.frames import (
     Frame,
     as_lazy,
@@ -364,7 +364,8 @@ def _refuse_infinite(series: Sequence[pl.Series], table: str) -> pl.Series:
         row = infinite.to_list().index(True)
         raise DataError(
             f"{table} has the score {score[row]} for item {item[row]!r} of query {query[row]!r}: an infinite "
-            'score can\'t be added or scaled; drop or replace it, or use a method by rank, as method="rrf"'
+            "score can't be added or scaled",
+            remedy=("drop or replace it, or use a method by rank, as ", Setting("method", "rrf")),
         )
     return score
 

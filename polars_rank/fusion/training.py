@@ -6,12 +6,13 @@ from typing import TypeVar, cast
 
 import polars as pl
 
-from polars_rank.core.errors import DataError, require_choice, require_columns
+from polars_rank.core.errors import ArgumentError, DataError, Setting, require_choice, require_columns
 from polars_rank.core.frames import Frame, as_lazy, named_apart, renamed
 from polars_rank.core.ordering import ItemTies, OrderBy
 from polars_rank.fusion.list_ranks import in_lists, placed, query_ids, sorted_sum
 from polars_rank.fusion.runs import Columns, Duplicates, Ordering, all_eager, gather, require_number
-from polars_rank.judging.judged_table import Judging, judged_table
+from polars_rank.judging.judged_table import judged_table
+from polars_rank.judging.options import JudgeOptions
 from polars_rank.measures.binary import average_precision
 
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
@@ -129,7 +130,7 @@ def fit_fusion(
     judged = judged_table(
         rows.select(*ranking, "item", "rank", "length"),
         grades,
-        Judging(keys=[name for name in ranking if name != "query"], order_by="rank"),
+        JudgeOptions(keys=[name for name in ranking if name != "query"], order_by="rank"),
     )
     fitted = _fitted(judged, ranking, method, segments, min_relevance).select(
         pl.lit(method).alias("method"), "system", pl.col("segment").cast(pl.Int64), "value"
@@ -190,7 +191,8 @@ def _segment(ends: Sequence[int] | None, segments: int | pl.Expr) -> pl.Expr:
 def with_worth(rows: pl.LazyFrame, method: str, fitted: Frame | None, reach: int) -> pl.LazyFrame:
     """Add `worth`, what the judgements say of a row's place."""
     if fitted is None:
-        raise ValueError(f"method={method!r} needs fitted=, the table of fit_fusion(runs, qrels, {method!r})")
+        needed = f" needs fitted=, the table of fit_fusion(runs, qrels, {method!r})"
+        raise ArgumentError((Setting("method", method), needed))
     if not isinstance(reach, int) or isinstance(reach, bool) or reach < 0:
         raise ValueError(f"reach must be a whole number of at least 0, got {reach!r}")
     table = as_lazy(fitted, "fitted")

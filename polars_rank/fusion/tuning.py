@@ -24,7 +24,7 @@ from polars_rank.fusion.runs import (
     require_number,
     resolve_weights,
 )
-from polars_rank.measures.catalogue import parse
+from polars_rank.measures.names import parse
 
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
 

@@ -1,15 +1,19 @@
-"""Attributes: what describes a query, on every row of it, those of missed items too."""
+"""Attributes: columns that describe a query, filled in on every row of it, missed items included."""
 
 from collections.abc import Sequence
 
 import polars as pl
 
 from polars_rank.core.checks import DIFFERENT, refusing_repeats, refusing_variation
-from polars_rank.core.errors import DataError, require_columns
-from polars_rank.core.frames import OURS, Frame, as_lazy, unify_ids
+from polars_rank.core.errors import DataError, Message, Setting, require_columns
+from polars_rank.core.frames import OURS, Frame, as_lazy, as_list, unify_ids
 
 _OF_QUERY = f" {OURS}of query"
-_VARIES = "attribute {name} varies within a ranking ({where}); make it a key: keys=[...]"
+_VARIES = "attribute {name} varies within a ranking ({where})"
+
+
+def _as_key(name: str) -> Message:
+    return ("make it a key: ", Setting("keys", [name]))
 
 
 def with_attributes(
@@ -17,9 +21,9 @@ def with_attributes(
     run_rows: pl.LazyFrame,
     ranking: Sequence[str],
     query: str,
-    given: Frame | Sequence[str] | None,
+    given: str | Sequence[str] | Frame | None,
 ) -> pl.LazyFrame:
-    """Carry what describes a query onto every row of it: a table of its own, or columns of the run."""
+    """Add attributes to every row of a query, from a table with one row per query or columns of the run."""
     if given is None:
         return judged
     if isinstance(given, pl.DataFrame | pl.LazyFrame):
@@ -34,7 +38,7 @@ def with_attributes(
                     f"attributes has a column {name!r} that the judged table has too: leave one out"
                 )
         return both["judged"].join(table, on=query, how="left")
-    names = list(given)
+    names: list[str] = as_list(given)
     require_columns(run_rows.collect_schema(), names, "run")
     judged = judged.drop(names)
     for level in dict.fromkeys([tuple(ranking), (query,)]):
@@ -45,12 +49,12 @@ def with_attributes(
         )
         if level == tuple(ranking):
             values = values.map_batches(
-                refusing_variation(names, level, _VARIES), validate_output_schema=False
+                refusing_variation(names, level, _VARIES, _as_key), validate_output_schema=False
             )
         one = [pl.when(pl.col(f"{DIFFERENT}{name}") <= 1).then(name).name.keep() for name in names]
         judged = judged.join(values.select(*level, *one), on=level, how="left", suffix=_OF_QUERY)
         if level != tuple(ranking):
-            # A system that missed the query has it from the others, where they agree.
+            # A system that missed the query gets the value of the others, if they agree.
             judged = judged.with_columns(pl.coalesce(name, f"{name}{_OF_QUERY}") for name in names)
             judged = judged.drop(f"{name}{_OF_QUERY}" for name in names)
     return judged

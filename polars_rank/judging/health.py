@@ -1,20 +1,28 @@
-"""The health of the tables: what would make a measure say something else than its reader thinks."""
+"""Report input that makes a measure misleading."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import polars as pl
 
 from polars_rank.core.checks import require_number
 from polars_rank.core.errors import DataError, refuse_patterns, require_columns
-from polars_rank.core.frames import Frame, as_lazy, id_kind, like, require_different
+from polars_rank.core.frames import (
+    Frame,
+    FrameT,
+    as_frame,
+    as_lazy,
+    as_list,
+    id_kind,
+    like,
+    require_different,
+)
 from polars_rank.core.ordering import distinct_places, ordinal, score_key
-
-FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
+from polars_rank.judging.options import ranking_keys
 
 
 class Finding(NamedTuple):
-    """What was looked for, the rows that have it, and how one is shown."""
+    """A kind of problem, the rows that have it, and how to show one of them."""
 
     name: str
     rows: pl.LazyFrame
@@ -22,7 +30,7 @@ class Finding(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """The numbers that tables are held against."""
+    """Limits that tables are checked against."""
 
     k: int
     min_relevance: float
@@ -37,7 +45,7 @@ def check(
     table: FrameT,
     qrels: Frame | None = None,
     *,
-    keys: Sequence[str] | None = None,
+    keys: str | Sequence[str] | None = None,
     k: int = 10,
     min_relevance: float = 1,
     max_relevance: float = 4,
@@ -47,11 +55,12 @@ def check(
     score: str = "score",
     rank: str = "rank",
     relevance: str = "relevance",
+    system: str | None = "system",
 ) -> FrameT:
-    r"""Look for what is legal but seldom meant, in run and qrels or in a judged table.
+    r"""Report input that is valid, but probably a mistake, in run and qrels or in a judged table.
 
-    $count = |\{\text{queries, rankings or rows with the finding}\}|$; what was not found has no row, so
-    that sound tables give an empty one.
+    $count = |\{\text{queries, rankings or rows with the finding}\}|$. Findings without a case
+    have no row, so flawless tables give an empty result.
 
     Parameters
     ----------
@@ -61,9 +70,9 @@ def check(
     qrels
         The judgements.
     keys
-        Columns that tell rankings of a query apart; default ``["system"]`` if the table has it.
+        Columns that identify a ranking of a query; default: `system`, if the table has it.
     k
-        The cutoff that ties are held against, and whose unjudged items are counted.
+        The cutoff at which ties are reported, and down to which unjudged items are counted.
     min_relevance
         The least grade that is relevant.
     max_relevance
@@ -72,6 +81,8 @@ def check(
         False where a low score is good.
     query, item, score, rank, relevance
         Names of the columns.
+    system
+        The key of the systems, as in `judge`.
 
     Returns
     -------
@@ -107,14 +118,17 @@ def check(
         raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
     names = {"query": query, "item": item, "score": score, "rank": rank, "relevance": relevance}
     require_different(names)
-    for argument, given in {**{part: [name] for part, name in names.items()}, "keys": keys or []}.items():
+    for argument, given in {**{part: [name] for part, name in names.items()}, "keys": as_list(keys)}.items():
         refuse_patterns(argument, given)
     limits = Limits(k, min_relevance, max_relevance)
+    table = as_frame(table, "table" if qrels is None else "run")
+    chosen = ranking_keys(keys, system, table.collect_schema().names())
     if qrels is None:
-        findings = _of_judged(as_lazy(table, "table"), names, keys, limits, descending=descending)
+        findings = _of_judged(table.lazy(), names, chosen, limits, descending=descending)
     else:
-        run, judgements = as_lazy(table, "run"), as_lazy(qrels, "qrels")
-        findings = _of_run(run, judgements, names, keys, limits, descending=descending)
+        findings = _of_run(
+            table.lazy(), as_lazy(qrels, "qrels"), names, chosen, limits, descending=descending
+        )
     plans = [
         rows.select(
             pl.lit(place).alias("place"),
@@ -131,7 +145,7 @@ def _of_run(
     run: pl.LazyFrame,
     qrels: pl.LazyFrame,
     names: dict[str, str],
-    keys: Sequence[str] | None,
+    keys: Sequence[str],
     limits: Limits,
     *,
     descending: bool,
@@ -175,7 +189,7 @@ def _of_run(
 def _of_judged(
     table: pl.LazyFrame,
     names: dict[str, str],
-    keys: Sequence[str] | None,
+    keys: Sequence[str],
     limits: Limits,
     *,
     descending: bool,
@@ -214,13 +228,12 @@ def _of_judged(
 
 
 def _rows(
-    frame: pl.LazyFrame, names: dict[str, str], keys: Sequence[str] | None, table: str
+    frame: pl.LazyFrame, names: dict[str, str], keys: Sequence[str], table: str
 ) -> tuple[pl.LazyFrame, set[str]]:
-    """Give the columns one name and type each, and tell which of them there are."""
+    """Rename and cast the columns; also return the names of those that the table has."""
     schema = frame.collect_schema()
-    keys = list(keys) if keys is not None else ["system"] if "system" in schema else []
     ids = ["query"] if table == "table" and names["item"] not in schema else ["query", "item"]
-    require_columns(schema, [names[name] for name in ids] + keys, table)
+    require_columns(schema, [*(names[name] for name in ids), *keys], table)
     numbers = {}
     for name in ("score", "rank", "relevance"):
         dtype = schema.get(names[name])
@@ -274,7 +287,7 @@ def _overlap(rows: pl.LazyFrame, grades: pl.LazyFrame) -> Iterator[Finding]:
 
 
 def _unless(rows: pl.LazyFrame, others: pl.LazyFrame) -> pl.LazyFrame:
-    """Give the rows only where there are no others."""
+    """Return the rows if there are no others, else none."""
     return rows.join(others.select(pl.len().alias("others")).filter(pl.col("others") == 0), how="cross")
 
 
@@ -295,7 +308,7 @@ def _rank_findings(rows: pl.LazyFrame, example: pl.Expr) -> Iterator[Finding]:
 
 
 def _moved(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Rows whose place is not their given rank, since that is tied or fractional."""
+    """Return rows that `judge` moves from their given rank, because it is tied or fractional."""
     rank, order = pl.col("rank"), ordinal(-pl.col("rank"), pl.col("id"), "item-descending")
     placed = rows.filter(rank >= 1, rank.is_finite())
     placed = placed.with_columns(order=order.over("ranking").cast(pl.Int64))
@@ -314,13 +327,13 @@ def _grade_findings(rows: pl.LazyFrame, limits: Limits, example: pl.Expr) -> Ite
 
 
 def _ungraded(rows: pl.LazyFrame, within: str) -> pl.LazyFrame:
-    """Queries or rankings all of whose grades are null: nothing can be measured there."""
+    """Return queries or rankings whose grades are all null."""
     counted = rows.group_by(list(dict.fromkeys([within, "query"]))).agg(pl.col("relevance").count())
     return counted.filter(pl.col("relevance") == 0)
 
 
 def _places(key: pl.Expr) -> list[pl.Expr]:
-    """Give the first and the last place that a row can take among its equals; null is last."""
+    """Return the first and the last rank that a row can have among its ties; null is last."""
     known = key.fill_null(float("-inf"))
     return [known.rank(end, descending=True).over("ranking") for end in ("min", "max")]
 
@@ -331,7 +344,7 @@ def _tied_across(rows: pl.LazyFrame, key: pl.Expr, k: int) -> pl.LazyFrame:
 
 
 def _disagreeing(rows: pl.LazyFrame, key: pl.Expr) -> pl.LazyFrame:
-    """Rows that have no place in common by score and by rank."""
+    """Return rows whose possible ranks by score exclude their given rank."""
     (first, last), (rank_first, rank_last) = _places(key), _places(-pl.col("rank"))
     return rows.filter(key.is_not_null(), pl.col("rank").is_not_null()).filter(
         (first > rank_last) | (rank_first > last)

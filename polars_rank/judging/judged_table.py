@@ -1,96 +1,18 @@
-"""Run and qrels become the judged table that measures eat."""
+"""Join a run with its judgements into the judged table."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeVar, get_args
+from collections.abc import Sequence
+from typing import Literal
 
 import polars as pl
 import polars.selectors as cs
 
-from polars_rank.core.checks import (
-    apart_by_keys,
-    grade_of,
-    no_nulls,
-    refuse_repeats,
-    refuse_strangers,
-    refuse_swapped,
-    refusing_infinite,
-    refusing_repeats,
-    require_number,
-)
-from polars_rank.core.errors import refuse_patterns, require_choice, require_columns
-from polars_rank.core.frames import OURS, Frame, as_lazy, like, refuse_names, require_different, unify_ids
-from polars_rank.core.ordering import (
-    OrderBy,
-    ScoreType,
-    Ties,
-    distinct_places,
-    given_rank,
-    in_order_of_queries,
-    ordinal,
-    score_key,
-    tie_rule,
-    whole_rest,
-)
+from polars_rank.core.frames import Frame, FrameT, as_frame, like
+from polars_rank.core.ordering import OrderBy, ScoreType, Ties
 from polars_rank.judging.attributes import with_attributes
+from polars_rank.judging.matching import JudgedParts, judged_parts
+from polars_rank.judging.options import Duplicates, JudgeOptions, Queries, over_defaults
+from polars_rank.measures.catalogue import programs
 from polars_rank.measures.conventions import convention_of
-
-FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
-Queries = Literal["qrels", "both", "run", "all"]
-Duplicates = Literal["error", "first", "max"]
-
-_POSITION = f"{OURS}position"
-
-
-@dataclass(frozen=True)
-class Judging:
-    """The arguments of `judge`, checked."""
-
-    keys: Sequence[str] | None = None
-    attributes: Frame | Sequence[str] | None = None
-    order_by: OrderBy | None = None
-    descending: bool = True
-    ties: Ties = "item-descending"
-    score_dtype: ScoreType = "float64"
-    rank_base: Literal[0, 1] = 1
-    queries: Queries = "qrels"
-    duplicates: Duplicates = "error"
-    judged_only: bool = False
-    drop_identical: bool = False
-    depth: int | None = None
-    query: str = "query"
-    item: str = "item"
-    score: str = "score"
-    rank: str = "rank"
-    relevance: str = "relevance"
-
-    def __post_init__(self) -> None:
-        require_choice("order_by", self.order_by, (*get_args(OrderBy), None))
-        require_choice("ties", self.ties, get_args(Ties))
-        require_choice("score_dtype", self.score_dtype, get_args(ScoreType))
-        require_choice("rank_base", self.rank_base, (0, 1))
-        require_choice("queries", self.queries, get_args(Queries))
-        require_choice("duplicates", self.duplicates, get_args(Duplicates))
-        for switch in ("descending", "judged_only", "drop_identical"):
-            require_choice(switch, getattr(self, switch), (True, False))
-        if self.depth is not None and (isinstance(self.depth, bool) or self.depth < 1 or self.depth % 1):
-            raise ValueError(
-                f"depth must be a whole number of at least 1, got {self.depth!r}; "
-                "use depth=None for whole rankings"
-            )
-        columns = {name: getattr(self, name) for name in ("query", "item", "score", "rank", "relevance")}
-        require_different(columns)
-        for argument, name in columns.items():
-            refuse_patterns(argument, [name])
-        for argument in ("keys", "attributes"):
-            given = getattr(self, argument)
-            names = [] if given is None or isinstance(given, pl.DataFrame | pl.LazyFrame) else given
-            refuse_names(argument, names, ())
-            refuse_patterns(argument, names)
-            for name in set(columns.values()).intersection(names):
-                raise ValueError(
-                    f"{argument} names {name!r}, which has a part in the ranking already; leave it out"
-                )
 
 
 def judge(
@@ -98,8 +20,8 @@ def judge(
     qrels: Frame,
     *,
     convention: str | None = None,
-    keys: Sequence[str] | None = None,
-    attributes: Frame | Sequence[str] | None = None,
+    keys: str | Sequence[str] | None = None,
+    attributes: str | Sequence[str] | Frame | None = None,
     order_by: OrderBy | None = None,
     descending: bool = True,
     ties: Ties | None = None,
@@ -115,10 +37,11 @@ def judge(
     score: str = "score",
     rank: str = "rank",
     relevance: str = "relevance",
+    system: str | None = "system",
 ) -> FrameT:
-    r"""Join a run with its judgements: one row an item that was returned, judged, or both.
+    r"""Join a run with its judgements: one row per item that was returned, judged, or both.
 
-    $rank = 1 + |\{\text{items of the ranking that stand above}\}|$ by score, equal scores by the tie rule.
+    $rank = 1 + |\{\text{items of the ranking with a higher score}\}|$; `ties` orders equal scores.
 
     A ranking is a query and its keys. Every ranking gets all judged rows of its query, so that an item
     that a system missed counts against it: its rank is null. An item without a judgement has a null
@@ -127,25 +50,25 @@ def judge(
     Parameters
     ----------
     run
-        One row an item that a system returned: `query`, `item` (text, integers or binary), `score` or
+        One row per item that a system returned: `query`, `item` (text, integers or binary), `score` or
         `rank` or both (numbers), any other columns.
     qrels
-        One row a judgement: `query`, `item`, `relevance` (a number; without that column every row has
+        One row per judgement: `query`, `item`, `relevance` (a number; without that column every row has
         grade 1; null or NaN is unjudged). A query whose grades are all null is not judged. Its other
         columns are not used.
     convention
-        A program, such as ``"trec_eval-9"``, whose ways are the defaults of `ties`, `score_dtype`,
-        `queries`, `duplicates` and `drop_identical`; what is given itself goes first.
+        Tool, such as ``"trec_eval-9"``, whose defaults to use for `ties`, `score_dtype`, `queries`,
+        `duplicates` and `drop_identical`; explicit arguments override them.
     keys
-        Columns that tell rankings of a query apart; default ``["system"]`` if the run has it. Each system
-        is crossed with the judged queries; any other key gives a ranking where some system has it.
+        Columns that identify a ranking of a query; default: `system`, if the run has it. Any key but the
+        system gives a ranking only where the run has that key and query.
     attributes
-        What describes a query: a table of one row a query, or a list of columns of the run; filled on
-        the rows of missed items too.
+        Columns that describe a query: a table with one row per query, or names of columns of the run. They
+        are filled in on the rows of missed items too.
     order_by
         ``"score"`` or ``"rank"``; default: the score if there is one. Where score orders, the rank
-        column is not read. Given ranks may have gaps; of rows with equal ones, and of fractional ones, the
-        later move on to the next free place, and `check` counts the rows that move.
+        column is not read. Given ranks may have gaps. Of rows with equal or fractional ranks, the later ones
+        move to the next free rank; `check` counts the rows that move.
     descending
         False where a low score is good, as with distances.
     ties
@@ -168,12 +91,16 @@ def judge(
     judged_only
         Rank judged items only (trec_eval -J): unjudged rows go, and negative grades lose their rank.
     drop_identical
-        Drop rows of the run whose item is the query itself before ranking (BEIR); their judgements count,
-        and so does a query that loses all its rows. Default: False.
+        Before ranking, drop rows of the run whose item is the query itself (BEIR). Their judgements still
+        count, and so does a query without other rows. Default: False.
     depth
         Keep the top of each ranking only (trec_eval -M).
     query, item, score, rank, relevance
         Names of the columns.
+    system
+        The key whose values are crossed with the judged queries: each system then has a ranking of every
+        judged query. ``"system"`` (default) may be missing; any other name is a key even if `keys` does not
+        list it. None crosses no key.
 
     Returns
     -------
@@ -217,7 +144,7 @@ def judge(
         "duplicates": duplicates,
         "drop_identical": drop_identical,
     }
-    options = Judging(
+    options = JudgeOptions(
         keys=keys,
         attributes=attributes,
         descending=descending,
@@ -229,35 +156,23 @@ def judge(
         score=score,
         rank=rank,
         relevance=relevance,
-        **above(convention_of(convention).judging, given),
+        system=system,
+        **over_defaults(convention_of(convention, programs()).judging, given),
     )
+    run, qrels = as_frame(run, "run"), as_frame(qrels, "qrels")
     return like(run, judged_table(run, qrels, options))
 
 
-def above(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Put what is given above the defaults; None is not given."""
-    return {**defaults, **{name: value for name, value in given.items() if value is not None}}
-
-
-class Pieces(NamedTuple):
-    """What a judged table is made of, as plans."""
-
-    ranking: list[str]
-    rankings: pl.LazyFrame
-    """The rankings that count: query and keys."""
-    matched: pl.LazyFrame
-    """All judged rows of each ranking; the rank is null where the item was not returned."""
-    ranked: pl.LazyFrame
-    """All rows of the run, with their ranks."""
-    run_rows: pl.LazyFrame
-    grades: pl.LazyFrame
-
-
 def judged_table(
-    run: Frame, qrels: Frame, options: Judging, *, part: bool = False, systems: pl.DataFrame | None = None
+    run: Frame,
+    qrels: Frame,
+    options: JudgeOptions,
+    *,
+    part: bool = False,
+    systems: pl.DataFrame | None = None,
 ) -> pl.LazyFrame:
-    """Lay out `judge` as a plan; `systems` are those of the whole run, where this is a part of it."""
-    parts = pieces(run, qrels, options, part=part, systems=systems)
+    """Build the plan of `judge`; for a part of a larger run, `systems` are those of the whole."""
+    parts = judged_parts(run, qrels, options, part=part, systems=systems)
     judged = pl.concat([parts.matched, _unjudged(parts.ranked, parts.grades, options)], how="diagonal")
     if options.judged_only:
         judged = _judged_only(judged, parts.ranking, options)
@@ -269,194 +184,31 @@ def judged_table(
     return with_attributes(judged, parts.run_rows, parts.ranking, options.query, options.attributes)
 
 
-def judged_rows_alone(
-    run: Frame, qrels: Frame, options: Judging, *, part: bool = False, systems: pl.DataFrame | None = None
-) -> Pieces:
-    """Lay out the judged rows alone, which are few, without the run's other columns."""
-    parts = pieces(run, qrels, options, narrow=True, part=part, systems=systems)
+def judged_rows_only(
+    run: Frame,
+    qrels: Frame,
+    options: JudgeOptions,
+    *,
+    part: bool = False,
+    systems: pl.DataFrame | None = None,
+) -> JudgedParts:
+    """Build the plan of the judged rows, which are few, without the run's other columns."""
+    parts = judged_parts(run, qrels, options, narrow=True, part=part, systems=systems)
     if not options.judged_only:
         return parts
     matched = _judged_only(parts.matched, parts.ranking, options)
     return parts._replace(matched=matched, ranked=matched)
 
 
-def pieces(
-    run: Frame,
-    qrels: Frame,
-    options: Judging,
-    *,
-    narrow: bool = False,
-    part: bool = False,
-    systems: pl.DataFrame | None = None,
-) -> Pieces:
-    """Rank the run and match it with the judgements.
-
-    `part`: this is a part of a larger run, and `systems` are those of the whole.
-    """
-    run_rows, grades, keys = _read(run, qrels, options)
-    ranking = [options.query, *keys]
-    place = [*ranking, options.item]
-    eager = isinstance(run, pl.DataFrame)
-    # A query that loses all its rows here is a ranking still.
-    kept = run_rows
-    if options.drop_identical:
-        kept = kept.filter(pl.col(options.query) != pl.col(options.item))
-    first = "duplicates='first' keeps the best-ranked"
-    way_out = apart_by_keys(kept, ranking, options.item, [options.score, options.rank], first)
-    if eager and not part:
-        refuse_strangers(run_rows, grades, options.query, options.item)
-        if options.duplicates == "error":
-            refuse_repeats(kept.select(place).collect(), "run", way_out=way_out)
-    if narrow:
-        orders = [name for name in (options.score, options.rank) if name in kept.collect_schema()]
-        kept = kept.select(*place, *orders)
-    in_order = isinstance(run, pl.DataFrame) and narrow and not keys and run[options.query].is_sorted()
-    ranked = _ranked(kept, grades, ranking, options, eager=eager, in_order=in_order)
-    if eager and not narrow:
-        # Used twice; a lazy plan leaves that to the engine.
-        ranked = ranked.collect().lazy()
-    rankings = _rankings(run_rows, grades, keys, options, systems)
-    # Without keys and by the qrels, each judged row is one of its own ranking already.
-    due = rankings.join(grades, on=options.query) if keys or options.queries != "qrels" else grades
-    matched = due.join(ranked, on=place, how="left")
-    if options.duplicates == "error" and (part or not eager):
-        matched = matched.map_batches(refusing_repeats(place, "run", way_out), validate_output_schema=False)
-    return Pieces(ranking, rankings, matched, ranked, run_rows, grades)
-
-
-def _read(run: Frame, qrels: Frame, options: Judging) -> tuple[pl.LazyFrame, pl.LazyFrame, list[str]]:
-    """Check both tables: the run's rows, one grade a judged item, and the names of the keys."""
-    tables = {"run": as_lazy(run, "run"), "qrels": as_lazy(qrels, "qrels")}
-    refuse_swapped(
-        *(tables[name].collect_schema().names() for name in ("run", "qrels")),
-        score=options.score,
-        rank=options.rank,
-        relevance=options.relevance,
-        order_by=options.order_by,
-    )
-    tables = unify_ids(tables, [options.query, options.item])
-    names = tables["run"].collect_schema()
-    keys = list(options.keys) if options.keys is not None else ["system"] if "system" in names else []
-    require_columns(names, keys, "run")
-    run_rows = no_nulls(tables["run"], [options.query, options.item, *keys], "run")
-    graded = no_nulls(tables["qrels"], [options.query, options.item], "qrels")
-    grades = graded.select(options.query, options.item, grade_of(graded, options.relevance))
-    return run_rows, _judgements(grades, options), keys
-
-
-def _judgements(grades: pl.LazyFrame, options: Judging) -> pl.LazyFrame:
-    """Make one row of each judged item, of judged queries alone where only these count."""
-    judged = [options.query, options.item]
-    grades = grades.map_batches(refusing_infinite(options.relevance, judged), validate_output_schema=False)
-    if options.duplicates == "max":
-        grades = grades.group_by(judged).agg(pl.col(options.relevance).max())
-    else:
-        grades = grades.unique() if options.duplicates == "first" else grades
-        grades = grades.map_batches(refusing_repeats(judged, "qrels"), validate_output_schema=False)
-    if options.queries in ("qrels", "both"):
-        grades = grades.map_batches(_of_judged_queries(options), validate_output_schema=False)
-    return grades
-
-
-def _of_judged_queries(options: Judging) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    """Leave out queries all of whose grades are null: nobody has judged them."""
-    known = pl.col(options.relevance).is_not_null().any().over(options.query)
-
-    def leave_out(grades: pl.DataFrame) -> pl.DataFrame:
-        return grades.filter(known) if grades[options.relevance].null_count() else grades
-
-    return leave_out
-
-
-def _ranked(
-    run_rows: pl.LazyFrame,
-    grades: pl.LazyFrame,
-    ranking: Sequence[str],
-    options: Judging,
-    *,
-    eager: bool,
-    in_order: bool,
-) -> pl.LazyFrame:
-    """Give each row of the run its rank, over all rows first; then cut at the depth and keep best copies."""
-    schema = run_rows.collect_schema()
-    by = options.order_by or ("score" if options.score in schema else "rank")
-    rank = pl.col(options.rank)
-    column = options.rank if by == "rank" else options.score
-    require_number(schema[column], f"run.{column}")
-    ties = tie_rule(options.ties, schema[options.item])
-    grade = pl.col(options.relevance) if ties in ("best", "worst") else None
-    if grade is not None:
-        run_rows = run_rows.join(grades, on=[options.query, options.item], how="left")
-    if by == "rank":
-        given = given_rank(rank, f"run.{options.rank}", options.rank_base)
-        position = ordinal(-rank, pl.col(options.item), ties, grade).over(ranking).cast(pl.Int64)
-        places = distinct_places(rank, pl.col(_POSITION))
-        ranked = (
-            run_rows.with_columns(given.alias(options.rank))
-            .with_columns(position.alias(_POSITION))
-            .with_columns(places.over(ranking, order_by=_POSITION).alias(options.rank))
-            .drop(_POSITION)
-        )
-    else:
-        score = pl.col(options.score)
-        key = score_key(score, descending=options.descending, score_dtype=options.score_dtype)
-        rest = whole_rest(
-            score, schema[options.score], descending=options.descending, score_dtype=options.score_dtype
-        )
-        if rest is not None and eager:
-            ends = run_rows.select(score.min().alias("low"), score.max().alias("high")).collect().row(0)
-            rest = rest if any(abs(end or 0) > 2**53 for end in ends) else None
-        if in_order and grade is None and rest is None:
-            nulls = run_rows.select(key.is_null().any()).collect().item()
-            names = {"query": options.query, "item": options.item, "rank": options.rank}
-            ranked = in_order_of_queries(run_rows, key, **names, ties=ties, nulls=nulls)
-        else:
-            position = ordinal(key, pl.col(options.item), ties, grade, rest)
-            ranked = run_rows.with_columns(position.over(ranking).cast(pl.Int64).alias(options.rank))
-    if grade is not None:
-        ranked = ranked.drop(options.relevance)
-    if options.duplicates != "error":
-        place = [*ranking, options.item]
-        ranked = ranked.sort(options.rank, nulls_last=True).unique(place, keep="first", maintain_order=True)
-    if options.depth is not None:
-        ranked = ranked.filter(rank.is_null() | (rank <= options.depth))
-    return ranked
-
-
-def _rankings(
-    run_rows: pl.LazyFrame,
-    grades: pl.LazyFrame,
-    keys: Sequence[str],
-    options: Judging,
-    systems: pl.DataFrame | None,
-) -> pl.LazyFrame:
-    judged = grades.filter(pl.col(options.relevance).is_not_null()).select(options.query).unique()
-    own = run_rows.select(options.query, *keys).unique()
-    if options.queries == "run":
-        return own
-    if options.queries == "both":
-        return own.join(judged, on=options.query, how="semi")
-    others = [key for key in keys if key != "system"]
-    crossed = judged
-    if others:
-        # A day on which nobody asked the query makes no ranking.
-        crossed = run_rows.select(options.query, *others).unique().join(judged, on=options.query, how="semi")
-    if "system" in keys:
-        every = run_rows.select("system").unique() if systems is None else systems.lazy()
-        crossed = crossed.join(every, how="cross")
-    crossed = crossed.select(options.query, *keys)
-    return crossed if options.queries == "qrels" else pl.concat([crossed, own]).unique()
-
-
-def _unjudged(ranked: pl.LazyFrame, grades: pl.LazyFrame, options: Judging) -> pl.LazyFrame:
+def _unjudged(ranked: pl.LazyFrame, grades: pl.LazyFrame, options: JudgeOptions) -> pl.LazyFrame:
     unjudged = ranked.join(grades, on=[options.query, options.item], how="anti")
     if options.queries in ("qrels", "both"):
         unjudged = unjudged.join(grades, on=options.query, how="semi")
     return unjudged
 
 
-def _judged_only(judged: pl.LazyFrame, ranking: Sequence[str], options: Judging) -> pl.LazyFrame:
-    """Rank the judged items anew; a negative grade only loses its rank, so that no query vanishes."""
+def _judged_only(judged: pl.LazyFrame, ranking: Sequence[str], options: JudgeOptions) -> pl.LazyFrame:
+    """Rank the judged items only. A row with a negative grade stays, without rank, to keep its query."""
     rank = pl.when(pl.col(options.relevance) >= 0).then(pl.col(options.rank))
     again = rank.rank("min").over(ranking).cast(pl.Int64)
     return judged.filter(pl.col(options.relevance).is_not_null()).with_columns(again.alias(options.rank))

@@ -2,17 +2,15 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import polars as pl
 
 from polars_rank.core.checks import grade_of, no_nulls, refusing_repeats
 from polars_rank.core.errors import refuse_patterns, require_columns
-from polars_rank.core.frames import Frame, as_lazy, like, unify_ids
+from polars_rank.core.frames import Frame, FrameT, as_frame, as_lazy, like, unify_ids
 from polars_rank.judging.judged_table import judge
 from polars_rank.measures.rows import relevant
-
-FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
 
 def judge_subtopics(
@@ -84,6 +82,7 @@ def judge_subtopics(
         raise ValueError(f"alpha must be a number from 0 to 1, got {alpha!r}")
     for argument, name in {"query": query, "item": item, "subtopic": subtopic}.items():
         refuse_patterns(argument, [name])
+    run = as_frame(run, "run")
     items: list[str] = [query, item]
     topics = as_lazy(qrels, "qrels")
     require_columns(topics.collect_schema().names(), [*items, subtopic], "qrels")

@@ -1,1 +1,4 @@
-"""The measures, a module a family; each has its twin in sql/ under the same stem."""
+"""Measures as Polars expressions, one module per family; their catalogue, names, options, conventions.
+
+May import core.
+"""

@@ -1,22 +1,58 @@
-"""Set and precision measures: an item is relevant or it is not."""
+"""Set and precision measures, for binary relevance."""
 
 from typing import Literal
 
 import polars as pl
 
-from polars_rank.measures.catalogue import IntoColumn, label, measure
-from polars_rank.measures.rows import (
-    count,
-    count_relevant,
-    found,
-    is_first,
-    judged,
-    number,
-    ratio,
-    relevant,
-    returned,
-    unless_empty,
-)
+from polars_rank.measures.blocks import Blocks, aggregation, found_within
+from polars_rank.measures.catalogue import IntoColumn, Options, measure
+from polars_rank.measures.rows import count_relevant, found, is_first, ratio, unless_empty
+
+Given = IntoColumn | float | None
+
+
+def _hit(rank: pl.Expr, grade: pl.Expr, options: Options) -> pl.Expr:
+    return found(rank, grade, options["k"], options["min_relevance"])
+
+
+def _first_hit(rank: pl.Expr, grade: pl.Expr, options: Options) -> pl.Expr:
+    return is_first(rank, _hit(rank, grade, options))
+
+
+def _precision_at_hit(rank: pl.Expr, grade: pl.Expr, options: Options) -> pl.Expr:
+    # Hits at one rank share their places, so that row order doesn't matter.
+    placed = pl.when(_hit(rank, grade, options)).then(rank)
+    return placed.rank("average") / placed
+
+
+def _hit_in_places(rank: pl.Expr, grade: pl.Expr, options: Options) -> pl.Expr:
+    least = options["min_relevance"]
+    total = count_relevant(grade, least, options["num_relevant"])
+    return found_within(rank, grade, least, _places(total, options["multiple"]))
+
+
+def _places(total: pl.Expr, multiple: float) -> pl.Expr:
+    return total if multiple == 1 else (multiple * total + 0.9).floor()
+
+
+def _size(of: Blocks, denominator: str, least: float, k: int | None, given: Given = None) -> pl.Expr:
+    """Divisor that the option `denominator` names."""
+    if denominator == "judged":
+        return of.judged(k)
+    if denominator == "reachable":
+        return pl.min_horizontal(of.total(least, given), of.returned(k))
+    if denominator == "found":
+        return of.hits(least, k)
+    if denominator == "returned" or (denominator == "k" and k is None):
+        return of.returned(k)
+    if denominator == "k" and k is not None:
+        return pl.lit(float(k))
+    total = of.total(least, given)
+    return pl.min_horizontal(total, pl.lit(float(k))) if denominator == "min" and k is not None else total
+
+
+def _precision(of: Blocks, *, k: int | None, min_relevance: float, denominator: str) -> pl.Expr:
+    return ratio(of.hits(min_relevance, k), _size(of, denominator, min_relevance, k))
 
 
 @measure(
@@ -33,7 +69,8 @@ from polars_rank.measures.rows import (
         "mteb": {"precision_at_k": {}},
         "torchmetrics": {"retrieval_precision": {}},
     },
-    terms=lambda r, g, o: found(r, g, o["k"], o["min_relevance"]),
+    formula=_precision,
+    terms=_hit,
 )
 def precision(
     rank: IntoColumn = "rank",
@@ -47,8 +84,7 @@ def precision(
 
     $P_k = |\{rank \le k, relevance \ge min\_relevance\}| / k$; without k, over the number returned.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+    Rows and nulls: see docs/judged-table.md. A null or NaN grade is not relevant. Nothing returned gives 0.
 
     Parameters
     ----------
@@ -59,7 +95,7 @@ def precision(
     k
         Cutoff; None for the whole list.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
     denominator
         ``"k"``: k, however short the list (trec_eval); ``"returned"``: the items returned in the
         top k; ``"min"``: min(k, relevant items); ``"judged"``: the items judged in the top k;
@@ -68,7 +104,7 @@ def precision(
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1] for distinct whole ranks.
+        Float64, one value per group. Range [0, 1] for distinct whole ranks.
 
     Raises
     ------
@@ -87,21 +123,22 @@ def precision(
     >>> judged.select(rank.precision(k=2)).item()
     0.5
     """
-    name = label("precision", k=k, min_relevance=min_relevance, denominator=denominator)
-    r, g = number(rank), number(relevance)
-    hits = count(found(r, g, k, min_relevance))
-    size: pl.Expr
-    if denominator == "judged":
-        size = count(judged(g) & returned(r, k))
-    elif denominator == "min":
-        size = _capped(count(relevant(g, min_relevance)), k)
-    elif denominator == "reachable":
-        size = pl.min_horizontal(count(relevant(g, min_relevance)), count(returned(r, k)))
-    elif denominator == "returned" or k is None:
-        size = count(returned(r, k))
-    else:
-        size = pl.lit(float(k))
-    return ratio(hits, size).alias(name)
+    return aggregation(
+        "precision", rank=rank, relevance=relevance, k=k, min_relevance=min_relevance, denominator=denominator
+    )
+
+
+def _recall(
+    of: Blocks,
+    *,
+    k: int | None,
+    min_relevance: float,
+    denominator: str,
+    num_relevant: Given,
+    empty: float | None,
+) -> pl.Expr:
+    value = ratio(of.hits(min_relevance, k), _size(of, denominator, min_relevance, k, num_relevant))
+    return unless_empty(value, of.total(min_relevance, num_relevant), empty, num_relevant)
 
 
 @measure(
@@ -115,7 +152,8 @@ def precision(
         "torchmetrics": {"retrieval_recall": {}},
         "ragas": {"context_recall": {}},
     },
-    terms=lambda r, g, o: found(r, g, o["k"], o["min_relevance"]),
+    formula=_recall,
+    terms=_hit,
 )
 def recall(
     rank: IntoColumn = "rank",
@@ -131,8 +169,7 @@ def recall(
 
     $R_k = |\{rank \le k, relevance \ge min\_relevance\}| / R$, R = relevant items, returned or not.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+    Rows and nulls: see docs/judged-table.md. A null or NaN grade is not relevant. Nothing returned gives 0.
 
     Parameters
     ----------
@@ -143,24 +180,24 @@ def recall(
     k
         Cutoff; None for the whole list.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
     denominator
         ``"relevant"``: R (trec_eval); ``"min"``: min(k, R), so that 1 can be reached.
     num_relevant
-        Column or number: R, for logs that hold only what was returned; None counts the rows.
+        Column or number: R, for logs that hold only returned items; None counts the rows.
     empty
-        Value where nothing is relevant; None for null.
+        Value if nothing is relevant; None for null.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1] for distinct whole ranks.
+        Float64, one value per group. Range [0, 1] for distinct whole ranks.
 
     Raises
     ------
     ValueError
         If k is below 1 or not whole, min_relevance is negative, denominator is unknown, or
-        num_relevant or empty is no number.
+        num_relevant or empty is not a number.
 
     References
     ----------
@@ -174,19 +211,31 @@ def recall(
     >>> round(judged.select(rank.recall(k=2)).item(), 4)
     0.3333
     """
-    name = label(
+    return aggregation(
         "recall",
+        rank=rank,
+        relevance=relevance,
         k=k,
         min_relevance=min_relevance,
         denominator=denominator,
         num_relevant=num_relevant,
         empty=empty,
     )
-    r, g = number(rank), number(relevance)
-    hits = count(found(r, g, k, min_relevance))
-    total = count_relevant(g, min_relevance, num_relevant)
-    size = _capped(total, k) if denominator == "min" else total
-    return unless_empty(ratio(hits, size), total, empty, num_relevant).alias(name)
+
+
+def _f_measure(
+    of: Blocks,
+    *,
+    k: int | None,
+    min_relevance: float,
+    beta: float,
+    num_relevant: Given,
+    empty: float | None,
+) -> pl.Expr:
+    hits, total = of.hits(min_relevance, k), of.total(min_relevance, num_relevant)
+    # P = hits / size and R = hits / total put into the formula: one division, no 0 / 0.
+    value = ratio((1 + beta**2) * hits, beta**2 * total + _size(of, "k", min_relevance, k))
+    return unless_empty(value, total, empty, num_relevant)
 
 
 @measure(
@@ -196,7 +245,8 @@ def recall(
         "trec_eval": {"set_F": {}, "set_F_x": {}},
         "ranx": {"f1": {}},
     },
-    terms=lambda r, g, o: found(r, g, o["k"], o["min_relevance"]),
+    formula=_f_measure,
+    terms=_hit,
 )
 def f_measure(
     rank: IntoColumn = "rank",
@@ -213,8 +263,7 @@ def f_measure(
     $F_\beta = (1 + \beta^2) P R / (\beta^2 P + R)$; 0 where both are 0. Without k, precision is over
     the number returned.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+    Rows and nulls: see docs/judged-table.md. A null or NaN grade is not relevant. Nothing returned gives 0.
 
     Parameters
     ----------
@@ -225,24 +274,24 @@ def f_measure(
     k
         Cutoff; None for the whole list.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
     beta
         Weight of recall: 2 weighs it twice as much as precision.
     num_relevant
-        Column or number: relevant items, for logs that hold only what was returned.
+        Column or number: relevant items, for logs that hold only returned items.
     empty
-        Value where nothing is relevant; None for null.
+        Value if nothing is relevant; None for null.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1] for distinct whole ranks.
+        Float64, one value per group. Range [0, 1] for distinct whole ranks.
 
     Raises
     ------
     ValueError
         If k is below 1 or not whole, min_relevance is negative, beta is not above 0, or
-        num_relevant or empty is no number.
+        num_relevant or empty is not a number.
 
     References
     ----------
@@ -256,16 +305,30 @@ def f_measure(
     >>> judged.select(rank.f_measure(k=2)).item()
     0.4
     """
-    name = label(
-        "f_measure", k=k, min_relevance=min_relevance, beta=beta, num_relevant=num_relevant, empty=empty
+    return aggregation(
+        "f_measure",
+        rank=rank,
+        relevance=relevance,
+        k=k,
+        min_relevance=min_relevance,
+        beta=beta,
+        num_relevant=num_relevant,
+        empty=empty,
     )
-    r, g = number(rank), number(relevance)
-    hits = count(found(r, g, k, min_relevance))
-    total = count_relevant(g, min_relevance, num_relevant)
-    size = count(returned(r)) if k is None else float(k)
-    # P = hits / size and R = hits / total put into the formula: one division, no 0 / 0.
-    value = ratio((1 + beta**2) * hits, beta**2 * total + size)
-    return unless_empty(value, total, empty, num_relevant).alias(name)
+
+
+def _average_precision(
+    of: Blocks,
+    *,
+    k: int | None,
+    min_relevance: float,
+    denominator: str,
+    num_relevant: Given,
+    empty: float | None,
+) -> pl.Expr:
+    size = _size(of, denominator, min_relevance, k, num_relevant)
+    value = ratio(of.precisions(min_relevance, k), size)
+    return unless_empty(value, of.total(min_relevance, num_relevant), empty, num_relevant)
 
 
 @measure(
@@ -282,7 +345,8 @@ def f_measure(
         "torchmetrics": {"retrieval_average_precision": {"denominator": "found"}},
         "ragas": {"context_precision": {"denominator": "found"}},
     },
-    terms=lambda r, g, o: _precision_at(r, found(r, g, o["k"], o["min_relevance"])),
+    formula=_average_precision,
+    terms=_precision_at_hit,
 )
 def average_precision(
     rank: IntoColumn = "rank",
@@ -294,13 +358,12 @@ def average_precision(
     num_relevant: IntoColumn | float | None = None,
     empty: float | None = 0.0,
 ) -> pl.Expr:
-    r"""Mean of the precisions at the relevant items; an item that is missed adds 0.
+    r"""Mean of the precisions at the relevant items; a missed item adds 0.
 
     $AP_k = \frac{1}{R} \sum_i i / rank_i$ over the relevant items with $rank_i \le k$ in order of rank,
     R = relevant items, returned or not.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+    Rows and nulls: see docs/judged-table.md. A null or NaN grade is not relevant. Nothing returned gives 0.
 
     Parameters
     ----------
@@ -311,26 +374,26 @@ def average_precision(
     k
         Cutoff; None for the whole list.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
     denominator
         ``"relevant"``: R (trec_eval); ``"min"``: min(k, R) (most recommender libraries); ``"k"``: k, or
         the number returned without k; ``"returned"``: the items returned in the top k; ``"found"``: the
         relevant items in the top k (context precision of RAG).
     num_relevant
-        Column or number: R, for logs that hold only what was returned; None counts the rows.
+        Column or number: R, for logs that hold only returned items; None counts the rows.
     empty
-        Value where nothing is relevant; None for null.
+        Value if nothing is relevant; None for null.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1] for distinct whole ranks.
+        Float64, one value per group. Range [0, 1] for distinct whole ranks.
 
     Raises
     ------
     ValueError
         If k is below 1 or not whole, min_relevance is negative, denominator is unknown, or
-        num_relevant or empty is no number.
+        num_relevant or empty is not a number.
 
     References
     ----------
@@ -344,32 +407,24 @@ def average_precision(
     >>> round(judged.select(rank.average_precision()).item(), 4)
     0.5556
     """
-    name = label(
+    return aggregation(
         "average_precision",
+        rank=rank,
+        relevance=relevance,
         k=k,
         min_relevance=min_relevance,
         denominator=denominator,
         num_relevant=num_relevant,
         empty=empty,
     )
-    r, g = number(rank), number(relevance)
-    hits = found(r, g, k, min_relevance)
-    total = count_relevant(g, min_relevance, num_relevant)
-    size: pl.Expr
-    if denominator == "relevant":
-        size = total
-    elif denominator == "min":
-        size = _capped(total, k)
-    elif denominator == "found":
-        size = count(hits)
-    elif denominator == "returned" or k is None:
-        size = count(returned(r, k))
-    else:
-        size = pl.lit(float(k))
-    element = pl.element()
-    precisions = r.filter(hits).implode().list.sort().list.eval(element.cum_count() / element)
-    # The sum of no floats is -0.0 in Polars.
-    return unless_empty(ratio(precisions.list.sum().abs(), size), total, empty, num_relevant).alias(name)
+
+
+def _r_precision(
+    of: Blocks, *, min_relevance: float, multiple: float, num_relevant: Given, empty: float | None
+) -> pl.Expr:
+    total = of.total(min_relevance, num_relevant)
+    places = _places(total, multiple)
+    return unless_empty(ratio(of.hits_within(min_relevance, places), places), total, empty, num_relevant)
 
 
 @measure(
@@ -380,12 +435,8 @@ def average_precision(
         "ranx": {"r-precision": {}, "r_precision": {}},
         "torchmetrics": {"retrieval_r_precision": {}},
     },
-    terms=lambda r, g, o: _found_in_places(
-        r,
-        g,
-        o["min_relevance"],
-        _places(count_relevant(g, o["min_relevance"], o["num_relevant"]), o["multiple"]),
-    ),
+    formula=_r_precision,
+    terms=_hit_in_places,
 )
 def r_precision(
     rank: IntoColumn = "rank",
@@ -401,8 +452,7 @@ def r_precision(
     $|\{rank \le c, relevance \ge min\_relevance\}| / c$ with $c = R$, or $c = \lfloor m R + 0.9 \rfloor$
     for a multiple m; 0 where c is 0.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+    Rows and nulls: see docs/judged-table.md. A null or NaN grade is not relevant. Nothing returned gives 0.
 
     Parameters
     ----------
@@ -411,23 +461,23 @@ def r_precision(
     relevance
         Grade: any number or Boolean.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
     multiple
         m: 0.5 looks at the first half of R places, 2 at twice as many.
     num_relevant
-        Column or number: R, for logs that hold only what was returned; None counts the rows.
+        Column or number: R, for logs that hold only returned items; None counts the rows.
     empty
-        Value where nothing is relevant; None for null.
+        Value if nothing is relevant; None for null.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1] for distinct whole ranks.
+        Float64, one value per group. Range [0, 1] for distinct whole ranks.
 
     Raises
     ------
     ValueError
-        If min_relevance is negative, multiple is not above 0, or num_relevant or empty is no number.
+        If min_relevance is negative, multiple is not above 0, or num_relevant or empty is not a number.
 
     References
     ----------
@@ -441,19 +491,28 @@ def r_precision(
     >>> round(judged.select(rank.r_precision()).item(), 4)
     0.6667
     """
-    name = label(
-        "r_precision", min_relevance=min_relevance, multiple=multiple, num_relevant=num_relevant, empty=empty
+    return aggregation(
+        "r_precision",
+        rank=rank,
+        relevance=relevance,
+        min_relevance=min_relevance,
+        multiple=multiple,
+        num_relevant=num_relevant,
+        empty=empty,
     )
-    r, g = number(rank), number(relevance)
-    total = count_relevant(g, min_relevance, num_relevant)
-    places = _places(total, multiple)
-    hits = count(_found_in_places(r, g, min_relevance, places))
-    return unless_empty(ratio(hits, places), total, empty, num_relevant).alias(name)
+
+
+def _set_average_precision(
+    of: Blocks, *, k: int | None, min_relevance: float, empty: float | None
+) -> pl.Expr:
+    total = of.total(min_relevance)
+    return unless_empty(ratio(of.hits(min_relevance, k) ** 2, of.returned(k) * total), total, empty)
 
 
 @measure(
     source="trec_eval set_map",
     names={"ir_measures": {"SetAP": {}}, "trec_eval": {"set_map": {}}},
+    formula=_set_average_precision,
 )
 def set_average_precision(
     rank: IntoColumn = "rank",
@@ -463,13 +522,12 @@ def set_average_precision(
     min_relevance: float = 1,
     empty: float | None = 0.0,
 ) -> pl.Expr:
-    r"""Average precision of a set without order: its precision times its recall.
+    r"""Average precision of an unordered set: precision times recall.
 
     $hits^2 / (n R)$; hits = relevant items among the n returned in the top k, R = relevant items,
     returned or not.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+    Rows and nulls: see docs/judged-table.md. A null or NaN grade is not relevant. Nothing returned gives 0.
 
     Parameters
     ----------
@@ -480,19 +538,19 @@ def set_average_precision(
     k
         Cutoff; None for the whole list.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
     empty
-        Value where nothing is relevant; None for null.
+        Value if nothing is relevant; None for null.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1].
+        Float64, one value per group. Range [0, 1].
 
     Raises
     ------
     ValueError
-        If k is below 1 or not whole, min_relevance is negative, or empty is no number.
+        If k is below 1 or not whole, min_relevance is negative, or empty is not a number.
 
     References
     ----------
@@ -506,10 +564,14 @@ def set_average_precision(
     >>> judged.select(rank.set_average_precision()).item()
     0.25
     """
-    name = label("set_average_precision", k=k, min_relevance=min_relevance, empty=empty)
-    r, g = number(rank), number(relevance)
-    hits, total = count(found(r, g, k, min_relevance)), count(relevant(g, min_relevance))
-    return unless_empty(ratio(hits**2, count(returned(r, k)) * total), total, empty).alias(name)
+    return aggregation(
+        "set_average_precision", rank=rank, relevance=relevance, k=k, min_relevance=min_relevance, empty=empty
+    )
+
+
+def _success(of: Blocks, *, k: int | None, min_relevance: float, empty: float | None) -> pl.Expr:
+    found_any = (of.hits(min_relevance, k) > 0).cast(pl.Float64)
+    return unless_empty(found_any, of.total(min_relevance), empty)
 
 
 @measure(
@@ -522,7 +584,8 @@ def set_average_precision(
         "sentence_transformers": {"accuracy@k": {}},
         "torchmetrics": {"retrieval_hit_rate": {}},
     },
-    terms=lambda r, g, o: is_first(r, found(r, g, o["k"], o["min_relevance"])),
+    formula=_success,
+    terms=_first_hit,
 )
 def success(
     rank: IntoColumn = "rank",
@@ -532,12 +595,11 @@ def success(
     min_relevance: float = 1,
     empty: float | None = 0.0,
 ) -> pl.Expr:
-    r"""Whether any relevant item is in the top k: the hit rate, once averaged.
+    r"""Whether any relevant item is in the top k; its mean is the hit rate.
 
     $1$ if some row has $rank \le k$ and $relevance \ge min\_relevance$, else $0$.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+    Rows and nulls: see docs/judged-table.md. A null or NaN grade is not relevant. Nothing returned gives 0.
 
     Parameters
     ----------
@@ -548,19 +610,19 @@ def success(
     k
         Cutoff; None for the whole list.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
     empty
-        Value where nothing is relevant; None for null.
+        Value if nothing is relevant; None for null.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1]: 0 or 1.
+        Float64, one value per group. Range [0, 1]: 0 or 1.
 
     Raises
     ------
     ValueError
-        If k is below 1 or not whole, min_relevance is negative, or empty is no number.
+        If k is below 1 or not whole, min_relevance is negative, or empty is not a number.
 
     References
     ----------
@@ -574,25 +636,6 @@ def success(
     >>> judged.select(rank.success(k=2), rank.success(k=3)).row(0)
     (0.0, 1.0)
     """
-    name = label("success", k=k, min_relevance=min_relevance, empty=empty)
-    r, g = number(rank), number(relevance)
-    value = found(r, g, k, min_relevance).any().cast(pl.Float64)
-    return unless_empty(value, count(relevant(g, min_relevance)), empty).alias(name)
-
-
-def _precision_at(rank: pl.Expr, hits: pl.Expr) -> pl.Expr:
-    """Precision at each hit. Hits at one rank share their places, so that row order doesn't matter."""
-    placed = pl.when(hits).then(rank)
-    return placed.rank("average") / placed
-
-
-def _places(total: pl.Expr, multiple: float) -> pl.Expr:
-    return total if multiple == 1 else (multiple * total + 0.9).floor()
-
-
-def _found_in_places(r: pl.Expr, g: pl.Expr, min_relevance: float, places: pl.Expr) -> pl.Expr:
-    return found(r, g, None, min_relevance) & (r <= places)
-
-
-def _capped(total: pl.Expr, k: int | None) -> pl.Expr:
-    return total if k is None else pl.min_horizontal(total, pl.lit(float(k)))
+    return aggregation(
+        "success", rank=rank, relevance=relevance, k=k, min_relevance=min_relevance, empty=empty
+    )

@@ -1,13 +1,13 @@
-"""Cascade measures: the user reads down the list and stops somewhere."""
+"""Cascade measures: the user reads from the top and stops at some item."""
 
 from math import inf
 from typing import Literal
 
 import polars as pl
 
+from polars_rank.measures.blocks import Blocks, aggregation
 from polars_rank.measures.catalogue import IntoColumn, label, measure
 from polars_rank.measures.rows import (
-    count,
     found,
     is_first,
     judged,
@@ -19,6 +19,11 @@ from polars_rank.measures.rows import (
 )
 
 
+def _reciprocal_rank(of: Blocks, *, k: int | None, min_relevance: float, empty: float | None) -> pl.Expr:
+    value = (1 / of.first(min_relevance, k)).fill_null(0.0)
+    return unless_empty(value, of.total(min_relevance), empty)
+
+
 @measure(
     source="Voorhees 1999 (TREC-8 question answering); trec_eval recip_rank",
     names={
@@ -28,6 +33,7 @@ from polars_rank.measures.rows import (
         "mteb": {"mrr_at_k": {}},
         "torchmetrics": {"retrieval_reciprocal_rank": {}},
     },
+    formula=_reciprocal_rank,
     terms=lambda r, g, o: is_first(r, found(r, g, o["k"], o["min_relevance"])),
 )
 def reciprocal_rank(
@@ -42,8 +48,7 @@ def reciprocal_rank(
 
     $RR_k = 1 / \min \{rank : rank \le k, relevance \ge min\_relevance\}$, 0 where there is none.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+    Rows and nulls: see docs/judged-table.md. A null or NaN grade is not relevant. Nothing returned gives 0.
 
     Parameters
     ----------
@@ -54,19 +59,19 @@ def reciprocal_rank(
     k
         Cutoff; None for the whole list.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
     empty
-        Value where nothing is relevant; None for null.
+        Value if nothing is relevant; None for null.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1].
+        Float64, one value per group. Range [0, 1].
 
     Raises
     ------
     ValueError
-        If k is below 1 or not whole, min_relevance is negative, or empty is no number.
+        If k is below 1 or not whole, min_relevance is negative, or empty is not a number.
 
     References
     ----------
@@ -80,11 +85,9 @@ def reciprocal_rank(
     >>> judged.select(rank.reciprocal_rank()).item()
     0.5
     """
-    name = label("reciprocal_rank", k=k, min_relevance=min_relevance, empty=empty)
-    r, g = number(rank), number(relevance)
-    first = r.filter(found(r, g, k, min_relevance)).min()
-    value = (1 / first).fill_null(0.0)
-    return unless_empty(value, count(relevant(g, min_relevance)), empty).alias(name)
+    return aggregation(
+        "reciprocal_rank", rank=rank, relevance=relevance, k=k, min_relevance=min_relevance, empty=empty
+    )
 
 
 @measure(
@@ -97,6 +100,7 @@ def reciprocal_rank(
     terms=lambda r, g, o: (
         _weight(r, o["persistence"]) * _worth(r, g, o["k"], o["min_relevance"], o["max_relevance"])
     ),
+    ignores_unjudged=True,
 )
 def rbp(
     rank: IntoColumn = "rank",
@@ -107,13 +111,13 @@ def rbp(
     min_relevance: float = 1,
     max_relevance: float | Literal["highest", "unscaled"] | None = None,
 ) -> pl.Expr:
-    r"""Rank-biased precision: gain at the rate of a user who goes on with a fixed chance.
+    r"""Rank-biased precision: gain rate of a user who continues with a fixed probability.
 
     $RBP_k = (1 - p) \sum_{rank \le k} g \, p^{rank - 1}$ with $g = 1$ for a relevant item, or
     $g = relevance / max\_relevance$ where a scale is given.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null, NaN or negative grade gains nothing. Nothing returned gives 0.
+    Rows and nulls: see docs/judged-table.md. A null, NaN or negative grade gains nothing. Nothing returned
+    gives 0.
 
     Parameters
     ----------
@@ -135,7 +139,7 @@ def rbp(
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1].
+        Float64, one value per group. Range [0, 1].
 
     Raises
     ------
@@ -171,7 +175,7 @@ def rbp(
 def _worth(
     r: pl.Expr, g: pl.Expr, k: int | None, min_relevance: float, max_relevance: float | str | None
 ) -> pl.Expr:
-    """1 for a relevant item, or its grade where gains are graded."""
+    """Gain of an item: 1 if relevant, or its scaled grade."""
     if max_relevance is None:
         return pl.when(found(r, g, k, min_relevance)).then(1.0)
     return pl.when(found(r, g, k, 0)).then(g)
@@ -185,17 +189,18 @@ def _weight(r: pl.Expr, persistence: float) -> pl.Expr:
     source="doi:10.1145/1416950.1416952 (Moffat and Zobel 2008)",
     empty=1.0,
     names={"trec_eval": {"rbp_resid": {"persistence": 0.9}}},
+    ignores_unjudged=True,
 )
 def rbp_residual(
     rank: IntoColumn = "rank", relevance: IntoColumn = "relevance", *, persistence: float = 0.8
 ) -> pl.Expr:
-    r"""How much rank-biased precision could rise if all that is unjudged had the highest gain.
+    r"""Rank-biased precision that the unjudged places could still add.
 
     $1 - (1 - p) \sum_{judged} p^{rank - 1}$: the weight of every place where no judged item stands, below
     the end of the list too.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null, NaN or negative grade is unjudged. Nothing returned gives 1.
+    Rows and nulls: see docs/judged-table.md. A null, NaN or negative grade is unjudged. Nothing returned
+    gives 1.
 
     Parameters
     ----------
@@ -209,7 +214,7 @@ def rbp_residual(
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1] for distinct whole ranks.
+        Float64, one value per group. Range [0, 1] for distinct whole ranks.
 
     Raises
     ------
@@ -238,6 +243,7 @@ def rbp_residual(
     source="doi:10.1145/1645953.1646033 (Chapelle et al. 2009)",
     names={"ir_measures": {"ERR": {}}, "gdeval": {"err": {}}},
     terms=lambda r, g, o: _stopping_terms(r, g, found(r, g, o["k"], 0), o["max_relevance"]),
+    ignores_unjudged=True,
 )
 def err(
     rank: IntoColumn = "rank",
@@ -246,13 +252,13 @@ def err(
     k: int | None = None,
     max_relevance: float = 4,
 ) -> pl.Expr:
-    r"""Expected reciprocal rank: of the item at which a user is satisfied and stops.
+    r"""Expected reciprocal rank of the item that satisfies the user.
 
     $ERR_k = \sum_{rank \le k} \frac{R}{rank} \prod_{above} (1 - R)$ with
     $R = (2^{relevance} - 1) / 2^{max\_relevance}$. Among equal ranks the higher grade comes first.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null, NaN or negative grade satisfies nobody. Nothing returned gives 0.
+    Rows and nulls: see docs/judged-table.md. A null, NaN or negative grade satisfies nobody. Nothing returned
+    gives 0.
 
     Parameters
     ----------
@@ -269,7 +275,7 @@ def err(
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1).
+        Float64, one value per group. Range [0, 1).
 
     Raises
     ------
@@ -301,7 +307,7 @@ def _stopping_terms(r: pl.Expr, g: pl.Expr, rows: pl.Expr, max_relevance: float)
 
 
 def _stopping(place: pl.Expr, grade: pl.Expr, max_relevance: float) -> pl.Expr:
-    """Chance to stop at each of the items, over its rank; the items are in order."""
+    """Probability of stopping at each item, divided by its rank; the items are sorted."""
     # Beyond 1023 the scale is more than a float holds, and nothing satisfies.
     stop = (pl.lit(2.0).pow(grade) - 1) / (2.0**max_relevance if max_relevance < 1024 else inf)
     return stop / place * (1 - stop).cum_prod().shift(1, fill_value=1.0)

@@ -1,4 +1,4 @@
-"""What each program does where programs differ: arguments of `judge`, options of measures.
+"""Conventions of other programs: arguments of `judge` and options of measures.
 
 A convention is nothing but defaults, below what a call says itself. What no argument can say stands in
 `Convention.beyond`.
@@ -14,7 +14,7 @@ Options = Mapping[str, Any]
 
 
 class Apart(NamedTuple):
-    """Measures that a program ranks otherwise than the rest.
+    """A measure for which a program orders runs differently.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Apart(NamedTuple):
     judging: Options
 
     def holds(self, measure: str, options: Options) -> bool:
-        """Tell whether a call is meant."""
+        """Whether it applies to a call."""
         return measure == self.measure and all(
             options.get(name) is not None if value is ... else options.get(name) == value
             for name, value in self.when.items()
@@ -37,7 +37,7 @@ class Apart(NamedTuple):
 
 @dataclass(frozen=True)
 class Convention:
-    """A program's ways, as arguments.
+    """Defaults of a program, as arguments.
 
     Attributes
     ----------
@@ -59,14 +59,14 @@ class Convention:
     beyond: str = ""
 
     def fill(self, measure: str, options: Options) -> dict[str, Any]:
-        """Put the program's options of a measure below the given ones."""
+        """Add the program's defaults to the given options of a measure."""
         filled = {**self.measures.get(measure, {}), **options}
         if self.whole_list is not None and filled.get("k") == self.whole_list:
             filled["k"] = None
         return filled
 
     def judging_of(self, measure: str, options: Options) -> dict[str, Any]:
-        """Give the arguments of `judge` that a measure's ranking is made with."""
+        """Arguments of `judge` for the ranking that a measure scores."""
         judging = dict(self.judging)
         for each in self.apart:
             if each.holds(measure, options):
@@ -165,7 +165,7 @@ CONVENTIONS: dict[str, Convention] = {
 
 
 def convention_of(name: str | None, programs: Iterable[str] = ()) -> Convention:
-    """Give the convention of that name; the name of another program decides names alone."""
+    """Convention with that name; other programs only decide ambiguous names."""
     if name is None:
         return Convention("polars_rank")
     if name in CONVENTIONS:

@@ -1,4 +1,4 @@
-"""Diversity measures: a ranking serves several subtopics of a query, and the second of a kind is worth less.
+"""Diversity measures: items cover subtopics of a query, and repeats of a subtopic are worth less.
 
 They take a table of one row an item and subtopic, which `judge_subtopics` makes.
 """
@@ -30,15 +30,15 @@ def alpha_dcg(
     alpha: float = 0.5,
     min_relevance: float = 1,
 ) -> pl.Expr:
-    r"""DCG of novelty, over that of a list in which every item serves every subtopic.
+    r"""Novelty DCG, divided by that of a list whose every item covers every subtopic.
 
     $\sum_{rank \le k} \frac{n}{\log_2(rank + 1)} \;/ \sum_{i \le k} \frac{S (1 - \alpha)^{i - 1}}{\log_2(i +
     1)}$; n = an item's novelty, $(1 - \alpha)^{seen}$ summed over its subtopics, seen = items of the subtopic
     above; S = subtopics with a relevant item, returned or not. Without k, up to the last item returned.
 
-    One row is an item and a subtopic of the query that it is judged for: an item of two subtopics has two
-    rows, of one rank. A null, NaN or below-1 rank was not returned; a null or NaN grade, or a null
-    subtopic, is of no subtopic. Nothing returned, or no subtopic, gives 0.
+    One row per item and subtopic that the item is judged for, as `judge_subtopics` makes it. An item of two
+    subtopics has two rows with the same rank. A rank that is null, NaN or below 1 was not returned. A null or
+    NaN grade, or a null subtopic, belongs to no subtopic. Nothing returned, or no subtopic, gives 0.
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ def alpha_dcg(
     alpha
         How much of its worth a subtopic loses each time that it is met: 0 nothing, 1 all.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1].
+        Float64, one value per group. Range [0, 1].
 
     Raises
     ------
@@ -105,14 +105,14 @@ def alpha_ndcg(
     alpha: float = 0.5,
     min_relevance: float = 1,
 ) -> pl.Expr:
-    r"""DCG of novelty over that of an ideal ranking.
+    r"""Novelty DCG, divided by that of an ideal ranking.
 
     $\sum_{rank \le k} \frac{n}{\log_2(rank + 1)}$ over the same sum by ideal_rank; n = an item's novelty,
     $(1 - \alpha)^{seen}$ summed over its subtopics, seen = items of the subtopic above it.
 
-    One row is an item and a subtopic of the query that it is judged for: an item of two subtopics has two
-    rows, of one rank. A null, NaN or below-1 rank was not returned; a null or NaN grade, or a null
-    subtopic, is of no subtopic. Nothing returned, or no subtopic, gives 0.
+    One row per item and subtopic that the item is judged for, as `judge_subtopics` makes it. An item of two
+    subtopics has two rows with the same rank. A rank that is null, NaN or below 1 was not returned. A null or
+    NaN grade, or a null subtopic, belongs to no subtopic. Nothing returned, or no subtopic, gives 0.
 
     Parameters
     ----------
@@ -129,12 +129,12 @@ def alpha_ndcg(
     alpha
         How much of its worth a subtopic loses each time that it is met: 0 nothing, 1 all.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, inf): up to 1, save where the greedy ideal is surpassed.
+        Float64, one value per group. Range [0, inf): up to 1, save where the greedy ideal is surpassed.
 
     Raises
     ------
@@ -178,15 +178,15 @@ def err_ia(
     alpha: float = 0.5,
     min_relevance: float = 1,
 ) -> pl.Expr:
-    r"""Intent-aware expected reciprocal rank, over that of all items serving all subtopics.
+    r"""Intent-aware ERR, divided by that of a list whose every item covers every subtopic.
 
     $\sum_{rank \le k} \frac{n}{rank} \;/ \sum_{i \le k} \frac{S (1 - \alpha)^{i - 1}}{i}$; n = an item's
     novelty, $(1 - \alpha)^{seen}$ summed over its subtopics, seen = items of the subtopic above; S =
     subtopics with a relevant item, returned or not. Without k, up to the last item returned.
 
-    One row is an item and a subtopic of the query that it is judged for: an item of two subtopics has two
-    rows, of one rank. A null, NaN or below-1 rank was not returned; a null or NaN grade, or a null
-    subtopic, is of no subtopic. Nothing returned, or no subtopic, gives 0.
+    One row per item and subtopic that the item is judged for, as `judge_subtopics` makes it. An item of two
+    subtopics has two rows with the same rank. A rank that is null, NaN or below 1 was not returned. A null or
+    NaN grade, or a null subtopic, belongs to no subtopic. Nothing returned, or no subtopic, gives 0.
 
     Parameters
     ----------
@@ -201,12 +201,12 @@ def err_ia(
     alpha
         How much of its worth a subtopic loses each time that it is met: 0 nothing, 1 all.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1].
+        Float64, one value per group. Range [0, 1].
 
     Raises
     ------
@@ -253,14 +253,14 @@ def nerr_ia(
     alpha: float = 0.5,
     min_relevance: float = 1,
 ) -> pl.Expr:
-    r"""Intent-aware expected reciprocal rank over that of an ideal ranking.
+    r"""Intent-aware expected reciprocal rank, divided by that of an ideal ranking.
 
     $\sum_{rank \le k} \frac{n}{rank}$ over the same sum by ideal_rank; n = an item's novelty,
     $(1 - \alpha)^{seen}$ summed over its subtopics, seen = items of the subtopic above it.
 
-    One row is an item and a subtopic of the query that it is judged for: an item of two subtopics has two
-    rows, of one rank. A null, NaN or below-1 rank was not returned; a null or NaN grade, or a null
-    subtopic, is of no subtopic. Nothing returned, or no subtopic, gives 0.
+    One row per item and subtopic that the item is judged for, as `judge_subtopics` makes it. An item of two
+    subtopics has two rows with the same rank. A rank that is null, NaN or below 1 was not returned. A null or
+    NaN grade, or a null subtopic, belongs to no subtopic. Nothing returned, or no subtopic, gives 0.
 
     Parameters
     ----------
@@ -277,12 +277,12 @@ def nerr_ia(
     alpha
         How much of its worth a subtopic loses each time that it is met: 0 nothing, 1 all.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, inf): up to 1, save where the greedy ideal is surpassed.
+        Float64, one value per group. Range [0, inf): up to 1, save where the greedy ideal is surpassed.
 
     Raises
     ------
@@ -326,15 +326,15 @@ def nrbp(
     alpha: float = 0.5,
     min_relevance: float = 1,
 ) -> pl.Expr:
-    r"""Novelty- and rank-biased precision: novelty at the rate of a user who may stop.
+    r"""Novelty- and rank-biased precision.
 
     $\frac{1 - (1 - \alpha) \beta}{S} \sum n \beta^{rank - 1}$; n = an item's novelty, $(1 - \alpha)^{seen}$
     summed over its subtopics, seen = items of the subtopic above; S = subtopics with a relevant item,
     returned or not.
 
-    One row is an item and a subtopic of the query that it is judged for: an item of two subtopics has two
-    rows, of one rank. A null, NaN or below-1 rank was not returned; a null or NaN grade, or a null
-    subtopic, is of no subtopic. Nothing returned, or no subtopic, gives 0.
+    One row per item and subtopic that the item is judged for, as `judge_subtopics` makes it. An item of two
+    subtopics has two rows with the same rank. A rank that is null, NaN or below 1 was not returned. A null or
+    NaN grade, or a null subtopic, belongs to no subtopic. Nothing returned, or no subtopic, gives 0.
 
     Parameters
     ----------
@@ -349,12 +349,12 @@ def nrbp(
     alpha
         How much of its worth a subtopic loses each time that it is met: 0 nothing, 1 all.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1].
+        Float64, one value per group. Range [0, 1].
 
     Raises
     ------
@@ -400,14 +400,14 @@ def nnrbp(
     alpha: float = 0.5,
     min_relevance: float = 1,
 ) -> pl.Expr:
-    r"""Novelty- and rank-biased precision over that of an ideal ranking.
+    r"""Novelty- and rank-biased precision, divided by that of an ideal ranking.
 
     $\sum n \beta^{rank - 1}$ over the same sum by ideal_rank; n = an item's novelty, $(1 - \alpha)^{seen}$
     summed over its subtopics, seen = items of the subtopic above it.
 
-    One row is an item and a subtopic of the query that it is judged for: an item of two subtopics has two
-    rows, of one rank. A null, NaN or below-1 rank was not returned; a null or NaN grade, or a null
-    subtopic, is of no subtopic. Nothing returned, or no subtopic, gives 0.
+    One row per item and subtopic that the item is judged for, as `judge_subtopics` makes it. An item of two
+    subtopics has two rows with the same rank. A rank that is null, NaN or below 1 was not returned. A null or
+    NaN grade, or a null subtopic, belongs to no subtopic. Nothing returned, or no subtopic, gives 0.
 
     Parameters
     ----------
@@ -424,12 +424,12 @@ def nnrbp(
     alpha
         How much of its worth a subtopic loses each time that it is met: 0 nothing, 1 all.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, inf): up to 1, save where the greedy ideal is surpassed.
+        Float64, one value per group. Range [0, inf): up to 1, save where the greedy ideal is surpassed.
 
     Raises
     ------
@@ -473,14 +473,14 @@ def ap_ia(
     *,
     min_relevance: float = 1,
 ) -> pl.Expr:
-    r"""Intent-aware average precision: the mean over subtopics of the average precision.
+    r"""Intent-aware average precision: mean of the average precisions of the subtopics.
 
     $\frac{1}{S} \sum_s \frac{1}{R_s} \sum_i i / rank_i$ over the returned items of a subtopic in order of
     rank; R_s = items of the subtopic, S = subtopics with a relevant item, returned or not.
 
-    One row is an item and a subtopic of the query that it is judged for: an item of two subtopics has two
-    rows, of one rank. A null, NaN or below-1 rank was not returned; a null or NaN grade, or a null
-    subtopic, is of no subtopic. Nothing returned, or no subtopic, gives 0.
+    One row per item and subtopic that the item is judged for, as `judge_subtopics` makes it. An item of two
+    subtopics has two rows with the same rank. A rank that is null, NaN or below 1 was not returned. A null or
+    NaN grade, or a null subtopic, belongs to no subtopic. Nothing returned, or no subtopic, gives 0.
 
     Parameters
     ----------
@@ -491,12 +491,12 @@ def ap_ia(
     subtopic
         Name of the subtopic: text or a number.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1].
+        Float64, one value per group. Range [0, 1].
 
     Raises
     ------
@@ -542,14 +542,14 @@ def p_ia(
     k: int | None = None,
     min_relevance: float = 1,
 ) -> pl.Expr:
-    r"""Intent-aware precision: the mean over subtopics of the precision at k.
+    r"""Intent-aware precision: mean of the precisions at k of the subtopics.
 
     $|\{rank \le k, relevance \ge min\_relevance\}| / (k S)$; S = subtopics with a relevant item, returned or
     not. Without k, over the number of items returned.
 
-    One row is an item and a subtopic of the query that it is judged for: an item of two subtopics has two
-    rows, of one rank. A null, NaN or below-1 rank was not returned; a null or NaN grade, or a null
-    subtopic, is of no subtopic. Nothing returned, or no subtopic, gives 0.
+    One row per item and subtopic that the item is judged for, as `judge_subtopics` makes it. An item of two
+    subtopics has two rows with the same rank. A rank that is null, NaN or below 1 was not returned. A null or
+    NaN grade, or a null subtopic, belongs to no subtopic. Nothing returned, or no subtopic, gives 0.
 
     Parameters
     ----------
@@ -562,12 +562,12 @@ def p_ia(
     k
         Cutoff; None for the whole list.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1].
+        Float64, one value per group. Range [0, 1].
 
     Raises
     ------
@@ -611,14 +611,14 @@ def subtopic_recall(
     k: int | None = None,
     min_relevance: float = 1,
 ) -> pl.Expr:
-    r"""Share of the subtopics that some item of the top k is relevant to.
+    r"""Share of the subtopics with a relevant item in the top k.
 
     $|\{subtopic: rank \le k, relevance \ge min\_relevance\}| / S$; S = subtopics with a relevant item,
     returned or not.
 
-    One row is an item and a subtopic of the query that it is judged for: an item of two subtopics has two
-    rows, of one rank. A null, NaN or below-1 rank was not returned; a null or NaN grade, or a null
-    subtopic, is of no subtopic. Nothing returned, or no subtopic, gives 0.
+    One row per item and subtopic that the item is judged for, as `judge_subtopics` makes it. An item of two
+    subtopics has two rows with the same rank. A rank that is null, NaN or below 1 was not returned. A null or
+    NaN grade, or a null subtopic, belongs to no subtopic. Nothing returned, or no subtopic, gives 0.
 
     Parameters
     ----------
@@ -631,12 +631,12 @@ def subtopic_recall(
     k
         Cutoff; None for the whole list.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1].
+        Float64, one value per group. Range [0, 1].
 
     Raises
     ------
@@ -668,7 +668,7 @@ def subtopic_recall(
 
 
 class _Table:
-    """The columns that all of them read: ranks, subtopics, which rows are relevant."""
+    """Columns that all diversity measures read: ranks, subtopics, relevant rows."""
 
     def __init__(
         self, rank: IntoColumn, relevance: IntoColumn, subtopic: IntoColumn, min_relevance: float
@@ -679,12 +679,12 @@ class _Table:
         self.subtopics = self.topic.filter(self.wanted).n_unique().cast(pl.Float64)
 
     def places(self, k: int | None) -> pl.Expr:
-        """Give the places 1 to k, or as many as items were returned."""
+        """Places 1 to k, or to the number of returned items."""
         last = self.rank.filter(returned(self.rank)).n_unique() if k is None else pl.lit(k)
         return pl.int_range(1, last + 1).cast(pl.Float64)
 
     def sorted(self, rows: pl.Expr, rank: pl.Expr | None = None) -> tuple[pl.Expr, pl.Expr]:
-        """Give subtopics and ranks of some rows, in order of both; what was not returned comes last."""
+        """Subtopics and ranks of some rows, sorted by both; items not returned come last."""
         rank = self.rank if rank is None else rank
         topic, place = self.topic.filter(rows), pl.when(returned(rank)).then(rank).filter(rows)
         return (
@@ -695,7 +695,7 @@ class _Table:
     def gained(
         self, rank: IntoColumn, k: int | None, alpha: float, discount: Callable[[pl.Expr], pl.Expr]
     ) -> pl.Expr:
-        """Sum up the discounted novelty of a ranking's rows down to k."""
+        """Sum of the discounted novelty of the rows in the top k."""
         r = number(rank)
         topic, place = self.sorted(self.wanted & returned(r, k), r)
         return (pl.lit(1.0 - alpha).pow(_seen(topic)) * discount(place)).sum().abs()
@@ -708,13 +708,13 @@ class _Table:
         alpha: float,
         discount: Callable[[pl.Expr], pl.Expr],
     ) -> pl.Expr:
-        """Divide what a ranking gained by what the ideal one gains; 0 where that is nothing."""
+        """Gain of a ranking divided by the ideal gain; 0 if the ideal gain is 0."""
         ideal = self.gained(ideal_rank, k, alpha, discount)
         return pl.when(ideal > 0).then(self.gained(rank, k, alpha, discount) / ideal).otherwise(0.0)
 
 
 def _seen(topic: pl.Expr) -> pl.Expr:
-    """Count, in rows sorted by subtopic, those of the same subtopic above."""
+    """Number of rows above with the same subtopic, in rows sorted by subtopic."""
     return pl.int_range(1, topic.len() + 1).cast(pl.Float64) - topic.rank("min")
 
 

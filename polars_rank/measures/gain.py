@@ -1,19 +1,20 @@
-"""Gain measures: each item adds its gain, discounted by its rank."""
-
-import math
-from collections.abc import Mapping
-from typing import Literal
+"""Gain measures: every item adds its gain, discounted by its rank."""
 
 import polars as pl
 
-from polars_rank.measures.catalogue import IntoColumn, label, measure
-from polars_rank.measures.rows import count, number, ratio, relevant, returned, unless_empty
-
-Gain = Literal["linear", "exponential"]
-Gains = Mapping[float, float]
-Ideal = Literal["judged", "list", "k"]
+from polars_rank.measures.blocks import Blocks, Gain, Gains, Ideal, aggregation, discounted, gains_of
+from polars_rank.measures.catalogue import IntoColumn, Options, measure
+from polars_rank.measures.rows import ratio, unless_empty
 
 _JARVELIN = "doi:10.1145/582415.582418 (Järvelin and Kekäläinen 2002)"
+
+
+def _discounted_gain(rank: pl.Expr, grade: pl.Expr, options: Options) -> pl.Expr:
+    return discounted(rank, gains_of(grade, options["gain"]), options["k"])
+
+
+def _dcg(of: Blocks, *, k: int | None, gain: Gain | Gains) -> pl.Expr:
+    return of.dcg(gain, k)
 
 
 @measure(
@@ -23,7 +24,8 @@ _JARVELIN = "doi:10.1145/582415.582418 (Järvelin and Kekäläinen 2002)"
         "trec_eval": {"dcg": {}},
         "ranx": {"dcg": {}, "dcg_burges": {"gain": "exponential"}},
     },
-    terms=lambda r, g, o: _discounted(r, gains_of(g, o["gain"]), o["k"]),
+    formula=_dcg,
+    terms=_discounted_gain,
 )
 def dcg(
     rank: IntoColumn = "rank",
@@ -32,12 +34,11 @@ def dcg(
     k: int | None = None,
     gain: Gain | Gains = "linear",
 ) -> pl.Expr:
-    r"""Discounted cumulative gain: the gains of the returned items, each discounted by its rank.
+    r"""Discounted cumulative gain: the sum of the gains, each discounted by its rank.
 
     $DCG_k = \sum_{rank \le k} gain(relevance) / \log_2(rank + 1)$
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null, NaN or negative grade gains nothing. No rows give 0.
+    Rows and nulls: see docs/judged-table.md. A null, NaN or negative grade gains nothing. No rows give 0.
 
     Parameters
     ----------
@@ -54,12 +55,12 @@ def dcg(
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, inf), in units of gain.
+        Float64, one value per group. Range [0, inf), in units of gain.
 
     Raises
     ------
     ValueError
-        If k is below 1 or not whole, or gain is neither a word of its list nor a mapping of numbers.
+        If k is below 1 or not whole, or gain is neither one of its words nor a mapping of numbers.
 
     References
     ----------
@@ -73,14 +74,18 @@ def dcg(
     >>> judged.select(rank.dcg()).item()
     2.5
     """
-    name = label("dcg", k=k, gain=gain)
-    return _positive(_discounted(number(rank), gains_of(number(relevance), gain), k).sum()).alias(name)
+    return aggregation("dcg", rank=rank, relevance=relevance, k=k, gain=gain)
+
+
+def _ideal_dcg(of: Blocks, *, k: int | None, gain: Gain | Gains) -> pl.Expr:
+    return of.ideal(gain, k)
 
 
 @measure(
     source=_JARVELIN,
     bounds=(0.0, float("inf")),
     names={"trec_eval": {"ideal_dcg": {}}},
+    formula=_ideal_dcg,
 )
 def ideal_dcg(
     relevance: IntoColumn = "relevance", *, k: int | None = None, gain: Gain | Gains = "linear"
@@ -90,8 +95,7 @@ def ideal_dcg(
     $IDCG_k = \sum_{i \le k} gain(g_i) / \log_2(i + 1)$ with $g_1 \ge g_2 \ge \dots$ the grades of the
     group, returned or not.
 
-    One row is an item that was returned, judged, or both. Null, NaN and negative grades gain
-    nothing. No rows give 0.
+    Rows and nulls: see docs/judged-table.md. A null, NaN or negative grade gains nothing. No rows give 0.
 
     Parameters
     ----------
@@ -106,12 +110,12 @@ def ideal_dcg(
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, inf), in units of gain.
+        Float64, one value per group. Range [0, inf), in units of gain.
 
     Raises
     ------
     ValueError
-        If k is below 1 or not whole, or gain is neither a word of its list nor a mapping of numbers.
+        If k is below 1 or not whole, or gain is neither one of its words nor a mapping of numbers.
 
     References
     ----------
@@ -125,8 +129,11 @@ def ideal_dcg(
     >>> round(judged.select(rank.ideal_dcg()).item(), 4)
     4.7619
     """
-    name = label("ideal_dcg", k=k, gain=gain)
-    return best_first(gains_of(number(relevance), gain), k).alias(name)
+    return aggregation("ideal_dcg", relevance=relevance, k=k, gain=gain)
+
+
+def _ndcg(of: Blocks, *, k: int | None, gain: Gain | Gains, ideal: Ideal, empty: float | None) -> pl.Expr:
+    return unless_empty(ratio(of.dcg(gain, k), of.ideal(gain, k, ideal)), of.gaining(gain), empty)
 
 
 @measure(
@@ -137,7 +144,8 @@ def ideal_dcg(
         "ranx": {"ndcg": {}, "ndcg_burges": {"gain": "exponential"}},
         "mteb": {"ndcg_at_k": {}},
     },
-    terms=lambda r, g, o: _discounted(r, gains_of(g, o["gain"]), o["k"]),
+    formula=_ndcg,
+    terms=_discounted_gain,
 )
 def ndcg(
     rank: IntoColumn = "rank",
@@ -148,12 +156,12 @@ def ndcg(
     ideal: Ideal = "judged",
     empty: float | None = 0.0,
 ) -> pl.Expr:
-    r"""Normalised discounted cumulative gain: DCG over the DCG of the best possible ranking.
+    r"""Normalized discounted cumulative gain: DCG divided by the DCG of the best ranking.
 
     $nDCG_k = DCG_k / IDCG_k$, $DCG_k = \sum_{rank \le k} gain(relevance) / \log_2(rank + 1)$
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned: it counts for the ideal only. A null, NaN or negative grade gains nothing.
+    Rows and nulls: see docs/judged-table.md. An item that was not returned counts only in the ideal. A null,
+    NaN or negative grade gains nothing.
 
     Parameters
     ----------
@@ -170,17 +178,17 @@ def ndcg(
         ``"judged"``: all judged items; ``"list"``: the returned ones, at any rank; ``"k"``: k items
         (all returned, if k is None) of the group's highest grade.
     empty
-        Value where no item has a gain; None for null.
+        Value if no item has a gain; None for null.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1] for distinct whole ranks.
+        Float64, one value per group. Range [0, 1] for distinct whole ranks.
 
     Raises
     ------
     ValueError
-        If k is below 1 or not whole, gain or ideal is none of its choices, or empty is no number.
+        If k is below 1 or not whole, gain or ideal is none of its choices, or empty is not a number.
 
     References
     ----------
@@ -194,59 +202,4 @@ def ndcg(
     >>> round(judged.select(rank.ndcg(k=3)).item(), 4)
     0.525
     """
-    name = label("ndcg", k=k, gain=gain, ideal=ideal, empty=empty)
-    r, gains = number(rank), gains_of(number(relevance), gain)
-    reached = _positive(_discounted(r, gains, k).sum())
-    if ideal == "k":
-        if k is None:
-            discounts = (1 / pl.int_range(2, returned(r).sum() + 2).log(2)).sum()
-        else:
-            discounts = pl.lit(sum_of_discounts(k))
-        best = gains.max().fill_null(0.0) * discounts
-    else:
-        best = best_first(pl.when(returned(r)).then(gains) if ideal == "list" else gains, k)
-    return unless_empty(ratio(reached, best), count(gains.is_not_null()), empty).alias(name)
-
-
-def gains_of(relevance: pl.Expr, gain: Gain | Gains) -> pl.Expr:
-    """Gains of grades; null where there is none."""
-    if isinstance(gain, Mapping):
-        relevance = relevance.replace({float(grade): float(gained) for grade, gained in gain.items()})
-    amount = pl.lit(2.0).pow(relevance) - 1 if gain == "exponential" else relevance
-    return pl.when(relevant(relevance, 0) & (relevance != 0)).then(amount)
-
-
-def _discounted(rank: pl.Expr, gains: pl.Expr, k: int | None) -> pl.Expr:
-    return pl.when(returned(rank, k)).then(gains / (rank + 1).log(2))
-
-
-def sum_of_discounts(k: float) -> float:
-    """DCG of `k` items of gain 1, in constant time and memory.
-
-    From 1000 items on by Euler and Maclaurin: the constant is Euler's plus the limit of the sum of 1 / ln(i)
-    less li(m), and the series is li(m) less Euler's constant. From ln(m) = 44 on the asymptotic series of li
-    needs fewer terms. The error is below 1e-14 of the sum.
-    """
-    if k < 1000:
-        return math.fsum(1 / math.log2(place + 1) for place in range(1, int(k) + 1))
-    m = float(k) + 1
-    log = math.log(m)
-    correction = 1 / (2 * log) - 1 / (12 * m * log**2)
-    if log < 44:
-        series = math.fsum(log**n / n / math.gamma(n + 1) for n in range(1, 160))
-        return math.log(2) * (0.33397732201055210519 + math.log(log) + series + correction)
-    return math.log(2) * (m * math.fsum(math.gamma(n) / log**n for n in range(1, 44)) + correction)
-
-
-def best_first(gains: pl.Expr, k: int | None) -> pl.Expr:
-    """Sum the k highest gains, discounted."""
-    # A list sorted once a group is far cheaper than an expression sorted a group.
-    best = gains.drop_nulls().implode().list.sort(descending=True)
-    best = best if k is None else best.list.head(k)
-    element = pl.element()
-    return _positive(best.list.eval(element / (element.cum_count() + 1).log(2)).list.sum())
-
-
-def _positive(total: pl.Expr) -> pl.Expr:
-    # The sum of no floats is -0.0 in Polars.
-    return total.abs()
+    return aggregation("ndcg", rank=rank, relevance=relevance, k=k, gain=gain, ideal=ideal, empty=empty)

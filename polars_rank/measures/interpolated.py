@@ -1,4 +1,4 @@
-"""Interpolated precision: the recall-precision curve at fixed points of recall."""
+"""Interpolated precision: the recall-precision curve at fixed levels of recall."""
 
 from typing import Literal
 
@@ -15,6 +15,7 @@ _LEVELS = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
 @measure(
     source="Manning et al. 2008, ch. 8; trec_eval iprec_at_recall",
     names={"ir_measures": {"IPrec": {}}, "trec_eval": {"iprec_at_recall_x": {}}},
+    ignores_unjudged=True,
 )
 def interpolated_precision(
     rank: IntoColumn = "rank",
@@ -25,14 +26,13 @@ def interpolated_precision(
     rounding: Rounding = "up",
     empty: float | None = 0.0,
 ) -> pl.Expr:
-    r"""Interpolated precision: the best precision at any rank from a level of recall on.
+    r"""Interpolated precision: the highest precision at or beyond a level of recall.
 
     $\max_{i \ge c} i / rank_i$ over the relevant items in order of rank, with
     $c = \lfloor recall \cdot R + 0.9 \rfloor$, R = relevant items, returned or not; 0 where fewer than c are
     returned.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+    Rows and nulls: see docs/judged-table.md. A null or NaN grade is not relevant. Nothing returned gives 0.
 
     Parameters
     ----------
@@ -43,22 +43,22 @@ def interpolated_precision(
     recall
         Level of recall, from 0 to 1; 0 gives the best precision anywhere.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
     rounding
         How a level becomes a number of items: ``"up"``, of what is above a tenth (trec_eval 9);
         ``"nearest"``, $c = \lfloor recall \cdot R + 0.5 \rfloor$ (trec_eval 10).
     empty
-        Value where nothing is relevant; None for null.
+        Value if nothing is relevant; None for null.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1] for distinct whole ranks.
+        Float64, one value per group. Range [0, 1] for distinct whole ranks.
 
     Raises
     ------
     ValueError
-        If recall is not in [0, 1], min_relevance is negative, rounding is unknown, or empty is no number.
+        If recall is not in [0, 1], min_relevance is negative, rounding is unknown, or empty is not a number.
 
     References
     ----------
@@ -85,6 +85,7 @@ def interpolated_precision(
 @measure(
     source="Manning et al. 2008, ch. 8; trec_eval 11pt_avg",
     names={"trec_eval": {"11pt_avg": {}}},
+    ignores_unjudged=True,
 )
 def eleven_point_precision(
     rank: IntoColumn = "rank",
@@ -99,8 +100,7 @@ def eleven_point_precision(
     $\frac{1}{11} \sum_{j=0}^{10} \max_{i \ge c_j} i / rank_i$ over the relevant items in order of rank, with
     $c_j = \lfloor j R / 10 + 0.9 \rfloor$, R = relevant items, returned or not.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null or NaN grade is unjudged and not relevant. Nothing returned gives 0.
+    Rows and nulls: see docs/judged-table.md. A null or NaN grade is not relevant. Nothing returned gives 0.
 
     Parameters
     ----------
@@ -109,22 +109,22 @@ def eleven_point_precision(
     relevance
         Grade: any number or Boolean.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
     rounding
         How a level becomes a number of items: ``"up"`` (trec_eval 9) or ``"nearest"`` (trec_eval 10), as
         in `interpolated_precision`.
     empty
-        Value where nothing is relevant; None for null.
+        Value if nothing is relevant; None for null.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1] for distinct whole ranks.
+        Float64, one value per group. Range [0, 1] for distinct whole ranks.
 
     Raises
     ------
     ValueError
-        If min_relevance is negative, rounding is unknown, or empty is no number.
+        If min_relevance is negative, rounding is unknown, or empty is not a number.
 
     References
     ----------
@@ -150,7 +150,7 @@ def eleven_point_precision(
 
 
 def _curve(rank: pl.Expr, relevance: pl.Expr, min_relevance: float) -> tuple[pl.Expr, pl.Expr]:
-    """Give, for each relevant item in order of rank, how many are found and the best precision from there."""
+    """For each relevant item by rank: the number found so far and the highest precision from there on."""
     place = rank.filter(relevant(relevance, min_relevance) & returned(rank)).sort()
     found = place.cum_count()
     return found, (found / place).cum_max(reverse=True)

@@ -17,8 +17,8 @@ def mean_reciprocal_rank(rank: IntoColumn, *, not_found: IntoColumn | float = "z
 
     $MRR = \frac{1}{n} \sum 1 / rank$ over n rows.
 
-    One row is a query with the rank of its one true answer. A null, NaN or below-1 rank was not
-    found. A judged table, with many rows a query, wants `reciprocal_rank` instead. No rows give 0.
+    One row per query, with the rank of its one true answer. A rank that is null, NaN or below 1 was not
+    found. For a judged table, with many rows per query, use `reciprocal_rank`. No rows give 0.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def mean_reciprocal_rank(rank: IntoColumn, *, not_found: IntoColumn | float = "z
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1].
+        Float64, one value per group. Range [0, 1].
 
     Raises
     ------
@@ -60,9 +60,8 @@ def hits_at_k(rank: IntoColumn, *, k: int | None = None, not_found: IntoColumn |
 
     $H_k = |\{rank \le k\}| / n$ over n rows.
 
-    One row is a query with the rank of its one true answer. A null, NaN or below-1 rank was not
-    found. A judged table, with many rows a query, wants `reciprocal_rank` or `success` instead.
-    No rows give 0.
+    One row per query, with the rank of its one true answer. A rank that is null, NaN or below 1 was not
+    found. For a judged table, with many rows per query, use `reciprocal_rank` or `success`. No rows give 0.
 
     Parameters
     ----------
@@ -77,7 +76,7 @@ def hits_at_k(rank: IntoColumn, *, k: int | None = None, not_found: IntoColumn |
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1].
+        Float64, one value per group. Range [0, 1].
 
     Raises
     ------
@@ -113,9 +112,9 @@ def mean_rank(rank: IntoColumn, *, not_found: IntoColumn | float = "zero") -> pl
 
     $MR = \frac{1}{n} \sum rank$ over n rows.
 
-    One row is a query with the rank of its one true answer. A null, NaN or below-1 rank was not
-    found; by default it adds 0, which flatters: ``not_found="skip"`` or the number of candidates
-    is fairer. A judged table, with many rows a query, wants `reciprocal_rank` instead. No rows give 0.
+    One row per query, with the rank of its one true answer. A rank that is null, NaN or below 1 was not
+    found. By default it adds 0, which makes the mean look better: ``not_found="skip"`` or the number of
+    candidates is fairer. For a judged table, with many rows per query, use `reciprocal_rank`. No rows give 0.
 
     Parameters
     ----------
@@ -128,7 +127,7 @@ def mean_rank(rank: IntoColumn, *, not_found: IntoColumn | float = "zero") -> pl
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, inf), in ranks; lower is better.
+        Float64, one value per group. Range [0, inf), in ranks; lower is better.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What the arguments of measures may be: columns, and one rule an option, wherever a measure has it."""
+"""Checks of measure arguments: columns, and one rule per option name."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ P = ParamSpec("P")
 
 
 def takes_columns(function: Callable[P, pl.Expr]) -> Callable[P, pl.Expr]:
-    """Refuse what is no column in the positional arguments of the decorated function."""
+    """Refuse column arguments of the decorated function that are not columns."""
     parameters = inspect.signature(function).parameters
     columns = [name for name, p in parameters.items() if p.kind is not p.KEYWORD_ONLY]
 
@@ -49,7 +49,7 @@ def _check_column(name: str, value: object, parameters: Mapping[str, inspect.Par
 
 
 def check_option(option: str, value: object, parameter: inspect.Parameter) -> None:
-    """Refuse a value that the option of a measure can't have."""
+    """Refuse an invalid value of a measure option."""
     if value is None and parameter.default is not None and option != "empty":
         raise ValueError(f"{option} must not be None; its default is {parameter.default!r}")
     words, others = _choices(parameter.annotation)
@@ -60,7 +60,7 @@ def check_option(option: str, value: object, parameter: inspect.Parameter) -> No
 
 
 def _choices(annotation: Any) -> tuple[list[Any], bool]:
-    """Give the words of an option, and whether something else than a word is taken too."""
+    """Words that an option takes, and whether it takes other values too."""
     kinds = [annotation] if get_origin(annotation) is Literal else get_args(annotation)
     literal = [kind for kind in kinds if get_origin(kind) is Literal]
     return [word for kind in literal for word in get_args(kind)], len(literal) < len(kinds)

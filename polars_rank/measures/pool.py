@@ -1,13 +1,13 @@
-"""Pool measures: how much was returned, judged and relevant, and what follows from judgements alone."""
+"""Pool measures: counts and shares of items, and measures for incomplete judgements."""
 
 from math import inf
 
 import polars as pl
 
+from polars_rank.measures.blocks import Blocks, aggregation
 from polars_rank.measures.catalogue import IntoColumn, label, measure
 from polars_rank.measures.rows import (
     count,
-    count_relevant,
     found,
     judged,
     number,
@@ -20,10 +20,15 @@ from polars_rank.measures.rows import (
 _EPSILON = 1e-5  # trec_eval's INFAP_EPSILON
 
 
+def _judged_share(of: Blocks, *, k: int | None) -> pl.Expr:
+    return ratio(of.judged(k), of.returned(k))
+
+
 @measure(
     source="ir_measures Judged",
     names={"ir_measures": {"Judged": {}}},
     needs_judgements=False,
+    formula=_judged_share,
     terms=lambda r, g, o: judged(g) & returned(r, o["k"]),
 )
 def judged_share(
@@ -33,8 +38,8 @@ def judged_share(
 
     $|\{rank \le k, relevance \ge 0\}| / |\{rank \le k\}|$
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null, NaN or negative grade is unjudged. Nothing returned gives 0.
+    Rows and nulls: see docs/judged-table.md. A null, NaN or negative grade is unjudged. Nothing returned
+    gives 0.
 
     Parameters
     ----------
@@ -48,7 +53,7 @@ def judged_share(
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1].
+        Float64, one value per group. Range [0, 1].
 
     Raises
     ------
@@ -67,9 +72,7 @@ def judged_share(
     >>> round(judged.select(rank.judged_share(k=3)).item(), 4)
     0.6667
     """
-    name = label("judged_share", k=k)
-    r, g = number(rank), number(relevance)
-    return ratio(count(judged(g) & returned(r, k)), count(returned(r, k))).alias(name)
+    return aggregation("judged_share", rank=rank, relevance=relevance, k=k)
 
 
 @measure(
@@ -79,6 +82,7 @@ def judged_share(
         "trec_eval": {"bpref": {}, "gm_bpref": {"aggregate": "geometric"}},
         "ranx": {"bpref": {}},
     },
+    ignores_unjudged=True,
 )
 def bpref(
     rank: IntoColumn = "rank",
@@ -87,14 +91,14 @@ def bpref(
     min_relevance: float = 1,
     empty: float | None = 0.0,
 ) -> pl.Expr:
-    r"""Binary preference: how seldom a judged non-relevant item stands above a relevant one.
+    r"""Binary preference: how rarely a judged non-relevant item ranks above a relevant one.
 
     $\frac{1}{R} \sum_{relevant} \left(1 - \frac{\min(above, R)}{\min(N, R)}\right)$ over the returned
     relevant items; above = judged non-relevant items strictly above, R and N = relevant and judged
     non-relevant items, returned or not. Nothing above counts 1.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null, NaN or negative grade is unjudged. Nothing returned gives 0.
+    Rows and nulls: see docs/judged-table.md. A null, NaN or negative grade is unjudged. Nothing returned
+    gives 0.
 
     Parameters
     ----------
@@ -105,17 +109,17 @@ def bpref(
     min_relevance
         Least grade that is relevant; grades from 0 to below it are judged non-relevant.
     empty
-        Value where nothing is relevant; None for null.
+        Value if nothing is relevant; None for null.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1].
+        Float64, one value per group. Range [0, 1].
 
     Raises
     ------
     ValueError
-        If min_relevance is negative, or empty is no number.
+        If min_relevance is negative, or empty is not a number.
 
     References
     ----------
@@ -142,24 +146,28 @@ def bpref(
     return unless_empty(ratio(score.filter(~non_relevant).sum().abs(), total), total, empty).alias(name)
 
 
+def _unjudged_share(of: Blocks, *, k: int | None) -> pl.Expr:
+    return ratio(of.returned(k) - of.judged(k), of.returned(None) if k is None else pl.lit(float(k)))
+
+
 @measure(
     source="trec_eval unj; BEIR hole",
     names={"trec_eval": {"unj_k": {}}, "beir": {"Hole": {}}},
+    formula=_unjudged_share,
     needs_judgements=False,
 )
 def unjudged_share(
     rank: IntoColumn = "rank", relevance: IntoColumn = "relevance", *, k: int | None = None
 ) -> pl.Expr:
-    r"""Share of the top k that is unjudged: the holes.
+    r"""Share of the top k that is unjudged (holes).
 
     $|\{rank \le k, \text{not } relevance \ge 0\}| / k$; without k, over the number returned.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null, NaN or negative grade is unjudged. A place below the end of a short list is no
-    hole. Nothing returned gives 0.
+    Rows and nulls: see docs/judged-table.md. A null, NaN or negative grade is unjudged. Places beyond the end
+    of a short list are not holes. Nothing returned gives 0.
 
-    BEIR and MTEB call an item a hole only where no query at all judges it, which no group can tell. Their
-    ``Hole@k`` is that of the judged table after
+    BEIR and MTEB call an item a hole only if no query judges it, which one group cannot show. Their
+    ``Hole@k`` is the value on the judged table after
     ``with_columns(relevance=pl.when(pl.col("relevance").is_not_null().any().over("item")).then(1))``.
 
     Parameters
@@ -174,7 +182,7 @@ def unjudged_share(
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1].
+        Float64, one value per group. Range [0, 1].
 
     Raises
     ------
@@ -193,15 +201,13 @@ def unjudged_share(
     >>> judged.select(rank.unjudged_share(k=5)).item()
     0.2
     """
-    name = label("unjudged_share", k=k)
-    r, g = number(rank), number(relevance)
-    holes = count(returned(r, k)) - count(judged(g) & returned(r, k))
-    return ratio(holes, count(returned(r)) if k is None else pl.lit(float(k))).alias(name)
+    return aggregation("unjudged_share", rank=rank, relevance=relevance, k=k)
 
 
 @measure(
     source="doi:10.1145/1183614.1183633 (Yilmaz and Aslam 2006)",
     names={"ir_measures": {"infAP": {}}, "trec_eval": {"infAP": {}}},
+    ignores_unjudged=True,
 )
 def inferred_ap(
     rank: IntoColumn = "rank",
@@ -210,15 +216,14 @@ def inferred_ap(
     min_relevance: float = 1,
     empty: float | None = 0.0,
 ) -> pl.Expr:
-    r"""Inferred average precision: what AP would be, from judgements of a sample of the pool.
+    r"""Inferred average precision: an estimate of AP from a judged sample of the pool.
 
     $\frac{1}{R} \sum_{relevant} \frac{1}{rank} \left(1 + above \frac{relevant + \epsilon}{relevant +
     other + 2 \epsilon}\right)$ over the returned relevant items; relevant and other = relevant and judged
     non-relevant items above, above = these and the pooled ones that nobody judged, $\epsilon = 10^{-5}$.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null or NaN grade was not in the pool; a negative grade was, unjudged. Among equal ranks
-    the relevant stand first. Nothing returned gives 0.
+    Rows and nulls: see docs/judged-table.md. A null or NaN grade was not in the pool; a negative grade was in
+    the pool and is unjudged. Among equal ranks relevant items come first. Nothing returned gives 0.
 
     Parameters
     ----------
@@ -229,17 +234,17 @@ def inferred_ap(
     min_relevance
         Least grade that is relevant; grades from 0 to below it are judged non-relevant.
     empty
-        Value where nothing is relevant; None for null.
+        Value if nothing is relevant; None for null.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1].
+        Float64, one value per group. Range [0, 1].
 
     Raises
     ------
     ValueError
-        If min_relevance is negative, or empty is no number.
+        If min_relevance is negative, or empty is not a number.
 
     References
     ----------
@@ -274,15 +279,15 @@ def inferred_ap(
     aggregate="sum",
     names={"ir_measures": {"NumRet": {}}, "trec_eval": {"num_ret": {}}},
     needs_judgements=False,
+    formula=lambda of: of.returned(None),
     terms=lambda r, _g, _options: returned(r),
 )
 def num_returned(rank: IntoColumn = "rank") -> pl.Expr:
-    r"""Number of items that were returned.
+    r"""Number of returned items.
 
     $|\{rank \ge 1\}|$
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned. No rows give 0.
+    Rows: see docs/judged-table.md. A rank that is null, NaN or below 1 was not returned. No rows give 0.
 
     Parameters
     ----------
@@ -292,7 +297,7 @@ def num_returned(rank: IntoColumn = "rank") -> pl.Expr:
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, inf), in items; queries add up.
+        Float64, one value per group. Range [0, inf), in items; queries add up.
 
     References
     ----------
@@ -306,7 +311,7 @@ def num_returned(rank: IntoColumn = "rank") -> pl.Expr:
     >>> judged.select(rank.num_returned()).item()
     2.0
     """
-    return count(returned(number(rank))).alias(label("num_returned"))
+    return aggregation("num_returned", rank=rank)
 
 
 @measure(
@@ -314,26 +319,26 @@ def num_returned(rank: IntoColumn = "rank") -> pl.Expr:
     bounds=(0.0, float("inf")),
     aggregate="sum",
     names={"ir_measures": {"NumRel": {}}, "trec_eval": {"num_rel": {}}},
+    formula=lambda of, *, min_relevance: of.total(min_relevance),
 )
 def num_relevant(relevance: IntoColumn = "relevance", *, min_relevance: float = 1) -> pl.Expr:
     r"""Number of relevant items, returned or not.
 
     $|\{relevance \ge min\_relevance\}|$
 
-    One row is an item that was returned, judged, or both. A null or NaN grade is unjudged and not
-    relevant. No rows give 0.
+    Rows and nulls: see docs/judged-table.md. A null or NaN grade is not relevant. No rows give 0.
 
     Parameters
     ----------
     relevance
         Grade: any number or Boolean.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, inf), in items; queries add up.
+        Float64, one value per group. Range [0, inf), in items; queries add up.
 
     Raises
     ------
@@ -352,8 +357,7 @@ def num_relevant(relevance: IntoColumn = "relevance", *, min_relevance: float = 
     >>> judged.select(rank.num_relevant()).item()
     2.0
     """
-    name = label("num_relevant", min_relevance=min_relevance)
-    return count_relevant(number(relevance), min_relevance, None).alias(name)
+    return aggregation("num_relevant", relevance=relevance, min_relevance=min_relevance)
 
 
 @measure(
@@ -365,6 +369,7 @@ def num_relevant(relevance: IntoColumn = "relevance", *, min_relevance: float = 
         "trec_eval": {"num_rel_ret": {}},
         "ranx": {"hits": {"aggregate": "mean"}},
     },
+    formula=lambda of, *, k, min_relevance: of.hits(min_relevance, k),
     terms=lambda r, g, o: found(r, g, o["k"], o["min_relevance"]),
 )
 def num_relevant_returned(
@@ -378,8 +383,7 @@ def num_relevant_returned(
 
     $|\{rank \le k, relevance \ge min\_relevance\}|$
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null or NaN grade is unjudged and not relevant. No rows give 0.
+    Rows and nulls: see docs/judged-table.md. A null or NaN grade is not relevant. No rows give 0.
 
     Parameters
     ----------
@@ -390,12 +394,12 @@ def num_relevant_returned(
     k
         Cutoff; None for the whole list.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, inf), in items; queries add up.
+        Float64, one value per group. Range [0, inf), in items; queries add up.
 
     Raises
     ------
@@ -414,9 +418,9 @@ def num_relevant_returned(
     >>> judged.select(rank.num_relevant_returned()).item()
     1.0
     """
-    name = label("num_relevant_returned", k=k, min_relevance=min_relevance)
-    r, g = number(rank), number(relevance)
-    return count(found(r, g, k, min_relevance)).alias(name)
+    return aggregation(
+        "num_relevant_returned", rank=rank, relevance=relevance, k=k, min_relevance=min_relevance
+    )
 
 
 @measure(
@@ -424,6 +428,7 @@ def num_relevant_returned(
     bounds=(0.0, float("inf")),
     aggregate="sum",
     names={"trec_eval": {"num_nonrel_judged_ret": {}}},
+    ignores_unjudged=True,
 )
 def num_nonrelevant_returned(
     rank: IntoColumn = "rank",
@@ -432,12 +437,11 @@ def num_nonrelevant_returned(
     k: int | None = None,
     min_relevance: float = 1,
 ) -> pl.Expr:
-    r"""Number of items in the top k that were judged non-relevant.
+    r"""Number of items in the top k that are judged non-relevant.
 
     $|\{rank \le k, 0 \le relevance < min\_relevance\}|$
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null, NaN or negative grade is unjudged. No rows give 0.
+    Rows and nulls: see docs/judged-table.md. A null, NaN or negative grade is unjudged. No rows give 0.
 
     Parameters
     ----------
@@ -448,12 +452,12 @@ def num_nonrelevant_returned(
     k
         Cutoff; None for the whole list.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, inf), in items; queries add up.
+        Float64, one value per group. Range [0, inf), in items; queries add up.
 
     Raises
     ------
@@ -484,11 +488,11 @@ def num_nonrelevant_returned(
     needs_judgements=False,
 )
 def num_queries(rank: IntoColumn = "rank") -> pl.Expr:
-    r"""Number of queries: 1 for each that has a row.
+    r"""Number of queries: 1 for each query with a row.
 
     $1$ if there is a row, else $0$.
 
-    One row is an item that was returned, judged, or both; any rank counts, null and NaN too.
+    Rows: see docs/judged-table.md. Every row counts, whatever its rank; null and NaN too.
 
     Parameters
     ----------
@@ -498,7 +502,7 @@ def num_queries(rank: IntoColumn = "rank") -> pl.Expr:
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1]; queries add up.
+        Float64, one value per group. Range [0, 1]; queries add up.
 
     References
     ----------
@@ -530,13 +534,12 @@ def utility(
     others_returned: float = -1.0,
     relevant_missed: float = 0.0,
 ) -> pl.Expr:
-    r"""Linear utility of a returned set: what items found, returned in vain or missed are worth.
+    r"""Linear utility: weighted counts of the items found, returned in vain, and missed.
 
     $a \cdot hits + b \cdot (n - hits) + c \cdot (R - hits)$; hits = relevant items among the n of the top
     k, R = relevant items, returned or not, and a, b, c the three worths.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null or NaN grade is unjudged and not relevant. No rows give 0.
+    Rows and nulls: see docs/judged-table.md. A null or NaN grade is not relevant. No rows give 0.
 
     Parameters
     ----------
@@ -547,7 +550,7 @@ def utility(
     k
         Cutoff; None for the whole list.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
     relevant_returned, others_returned, relevant_missed
         Worth of an item of each kind, the first three coefficients of trec_eval. Its fourth, of what is
         neither relevant nor returned, would need the size of the collection.
@@ -555,12 +558,12 @@ def utility(
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range (-inf, inf), in units of worth.
+        Float64, one value per group. Range (-inf, inf), in units of worth.
 
     Raises
     ------
     ValueError
-        If k is below 1 or not whole, min_relevance is negative, or a worth is no number.
+        If k is below 1 or not whole, min_relevance is negative, or a worth is not a number.
 
     References
     ----------

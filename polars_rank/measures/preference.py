@@ -1,4 +1,4 @@
-"""Preference measures: how far the order of a ranking is the order that the grades ask for."""
+"""Preference measures: agreement of a ranking with the order of the grades."""
 
 import polars as pl
 
@@ -23,9 +23,8 @@ def compatibility(
     \sum_{d \le D} p^{d - 1}$ over the tops of depth d. The ideal holds the items of a grade above 0, higher
     grades first, equal grades in the order of the ranking; D is the longer list's length.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned: it counts for the ideal only. A null, NaN or negative grade is not in the ideal. Nothing
-    returned, or no grade above 0, gives 0.
+    Rows and nulls: see docs/judged-table.md. An item that was not returned counts only in the ideal. A null,
+    NaN or negative grade is not in the ideal. Nothing returned, or no grade above 0, gives 0.
 
     Parameters
     ----------
@@ -41,7 +40,7 @@ def compatibility(
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1] for distinct whole ranks.
+        Float64, one value per group. Range [0, 1] for distinct whole ranks.
 
     Raises
     ------
@@ -93,14 +92,14 @@ def pairwise_accuracy(
     k: int | None = None,
     min_relevance: float = 1,
 ) -> pl.Expr:
-    r"""Share of the pairs of a relevant item and another in the top k that stand in good order.
+    r"""Share of the pairs of a relevant and a non-relevant item in the top k in the right order.
 
     $1 - \sum_{relevant} above / (N M)$; above = others above a relevant item, N and M = relevant items
     and others in the top k. A pair of equal ranks counts one half. It is the area under the ROC curve of
     the returned list.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null, NaN or negative grade is one of the others. Null where there is no pair.
+    Rows and nulls: see docs/judged-table.md. A null, NaN or negative grade is not relevant. Null if there is
+    no pair.
 
     Parameters
     ----------
@@ -111,12 +110,12 @@ def pairwise_accuracy(
     k
         Cutoff; None for the whole list.
     min_relevance
-        Least grade that is relevant.
+        Lowest relevant grade.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1].
+        Float64, one value per group. Range [0, 1].
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Rating measures: a number was predicted, and the actual one is known."""
+"""Rating measures: errors of predicted ratings."""
 
 import polars as pl
 
@@ -22,8 +22,8 @@ def rmse(prediction: IntoColumn = "prediction", actual: IntoColumn = "actual") -
 
     $\sqrt{\frac{1}{n} \sum (prediction - actual)^2}$
 
-    One row is a pair of a predicted and an actual rating, any numbers; both are cast to Float64
-    first. A pair with a null is left out; NaN propagates; no pair gives null.
+    One row per pair of a predicted and an actual rating. Both are cast to Float64 first. A pair with a null
+    is left out, NaN propagates, and no pair gives null.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def rmse(prediction: IntoColumn = "prediction", actual: IntoColumn = "actual") -
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, inf), in units of the rating; lower is better.
+        Float64, one value per group. Range [0, inf), in units of the rating; lower is better.
 
     References
     ----------
@@ -65,8 +65,8 @@ def mae(prediction: IntoColumn = "prediction", actual: IntoColumn = "actual") ->
 
     $\frac{1}{n} \sum |prediction - actual|$
 
-    One row is a pair of a predicted and an actual rating, any numbers; both are cast to Float64
-    first. A pair with a null is left out; NaN propagates; no pair gives null.
+    One row per pair of a predicted and an actual rating. Both are cast to Float64 first. A pair with a null
+    is left out, NaN propagates, and no pair gives null.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def mae(prediction: IntoColumn = "prediction", actual: IntoColumn = "actual") ->
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, inf), in units of the rating; lower is better.
+        Float64, one value per group. Range [0, inf), in units of the rating; lower is better.
 
     References
     ----------
@@ -108,8 +108,8 @@ def mse(prediction: IntoColumn = "prediction", actual: IntoColumn = "actual") ->
 
     $\frac{1}{n} \sum (prediction - actual)^2$
 
-    One row is a pair of a predicted and an actual rating, any numbers; both are cast to Float64
-    first. A pair with a null is left out; NaN propagates; no pair gives null.
+    One row per pair of a predicted and an actual rating. Both are cast to Float64 first. A pair with a null
+    is left out, NaN propagates, and no pair gives null.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def mse(prediction: IntoColumn = "prediction", actual: IntoColumn = "actual") ->
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, inf), in units of the rating squared; lower is better.
+        Float64, one value per group. Range [0, inf), in units of the rating squared; lower is better.
 
     References
     ----------

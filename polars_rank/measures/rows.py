@@ -1,4 +1,4 @@
-"""Which rows count: returned, judged, relevant.
+"""Row tests (returned, judged, relevant) and the arithmetic on their counts.
 
 Every test is an interval, since NaN is greater than all numbers in both engines: ``NaN >= 1`` is
 true, while NaN lies in no interval that ends at infinity. A null fails it too.
@@ -46,7 +46,7 @@ def found(rank: pl.Expr, relevance: pl.Expr, k: int | None, min_relevance: float
 
 
 def is_first(rank: pl.Expr, rows: pl.Expr) -> pl.Expr:
-    """Of the rows that pass, those at the lowest rank."""
+    """Passing rows at the lowest rank."""
     return rows & (rank == rank.filter(rows).min())
 
 
@@ -56,7 +56,7 @@ def count(rows: pl.Expr) -> pl.Expr:
 
 
 def count_relevant(relevance: pl.Expr, min_relevance: float, given: IntoColumn | float | None) -> pl.Expr:
-    """Relevant items of the group: counted, or `given` by a log that holds only what was returned."""
+    """Relevant items of the group: counted, or `given` if a log holds only returned items."""
     counted = count(relevant(relevance, min_relevance))
     if given is None:
         return counted
@@ -65,7 +65,7 @@ def count_relevant(relevance: pl.Expr, min_relevance: float, given: IntoColumn |
 
 
 def ratio(numerator: pl.Expr, size: pl.Expr) -> pl.Expr:
-    """Divide by a size; nothing out of nothing is 0.
+    """Divide by a size; 0 / 0 is 0.
 
     Not fill_nan or when, which compute an operand again within an aggregation, where nothing is shared.
     """
@@ -73,7 +73,7 @@ def ratio(numerator: pl.Expr, size: pl.Expr) -> pl.Expr:
 
 
 def unless_empty(value: pl.Expr, num_relevant: pl.Expr, empty: float | None, given: object = None) -> pl.Expr:
-    """Replace the value by `empty` where nothing is relevant.
+    """Replace the value by `empty` if nothing is relevant.
 
     The value is 0 there already, unless the number of relevant items was `given` and contradicts the rows.
     """
@@ -83,11 +83,11 @@ def unless_empty(value: pl.Expr, num_relevant: pl.Expr, empty: float | None, giv
 
 
 def nan_beyond(value: pl.Expr, relevance: pl.Expr, max_relevance: float) -> pl.Expr:
-    """Refuse a grade beyond the scale, anywhere in the group, by NaN."""
+    """NaN if any grade of the group is beyond the scale."""
     beyond = relevance.is_between(max_relevance, inf, closed="right").any()
     return pl.when(beyond).then(float("nan")).otherwise(value)
 
 
 def places_above_zero(decay: float) -> float:
-    """Give the number of places before ``decay ** (place - 1)`` is 0 in floating point."""
+    """Number of places before ``decay ** (place - 1)`` underflows to 0."""
     return 1 if decay == 0 else inf if decay == 1 else ceil(746 / -log(decay))

@@ -1,11 +1,11 @@
-"""Tied measures: items of equal score stand in every order at once, and the mean over these counts."""
+"""Tied measures: means over all orders of items with equal scores."""
 
 from typing import Literal
 
 import polars as pl
 
+from polars_rank.measures.blocks import best_first, gains_of
 from polars_rank.measures.catalogue import IntoColumn, label, measure
-from polars_rank.measures.gain import best_first, gains_of
 from polars_rank.measures.rows import count, number, ratio, returned, unless_empty
 
 _MCSHERRY = "doi:10.1007/978-3-540-78646-7_38 (McSherry and Najork 2008)"
@@ -18,28 +18,28 @@ _MCSHERRY = "doi:10.1007/978-3-540-78646-7_38 (McSherry and Najork 2008)"
 )
 def expected_dcg(
     rank: IntoColumn = "rank",
-    score: IntoColumn = "score",
     relevance: IntoColumn = "relevance",
+    score: IntoColumn = "score",
     *,
     k: int | None = None,
     gain: Literal["linear", "exponential"] = "linear",
 ) -> pl.Expr:
-    r"""Expected DCG: its mean over all orders of items of equal score.
+    r"""Expected DCG over all orders of items with equal scores.
 
     $\sum_t \bar g_t \sum_{rank \in t, rank \le k} 1 / \log_2(rank + 1)$ with t the items of one score and
     $\bar g_t$ their mean gain.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not returned; a
-    null, NaN or negative grade gains nothing, but its item takes its share of a tie. No rows give 0.
+    Rows and nulls: see docs/judged-table.md. A null, NaN or negative grade gains nothing, but its item keeps
+    its share of a tie. No rows give 0.
 
     Parameters
     ----------
     rank
         Number, 1 is the top.
-    score
-        Number: what is equal is tied. Null and NaN are tied with each other.
     relevance
         Grade: any number or Boolean.
+    score
+        Number: items with equal scores are tied. Null and NaN are tied with each other.
     k
         Only ranks up to k count; None for the whole list.
     gain
@@ -48,12 +48,12 @@ def expected_dcg(
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, inf), in units of gain.
+        Float64, one value per group. Range [0, inf), in units of gain.
 
     Raises
     ------
     ValueError
-        If k is below 1 or not whole, or gain is no word of its list.
+        If k is below 1 or not whole, or gain is not one of its choices.
 
     References
     ----------
@@ -80,31 +80,30 @@ def expected_dcg(
 )
 def expected_ndcg(
     rank: IntoColumn = "rank",
-    score: IntoColumn = "score",
     relevance: IntoColumn = "relevance",
+    score: IntoColumn = "score",
     *,
     k: int | None = None,
     gain: Literal["linear", "exponential"] = "linear",
     ideal: Literal["judged", "list"] = "judged",
     empty: float | None = 0.0,
 ) -> pl.Expr:
-    r"""Expected nDCG: its mean over all orders of items of equal score.
+    r"""Expected nDCG over all orders of items with equal scores.
 
     $\frac{1}{IDCG_k} \sum_t \bar g_t \sum_{rank \in t, rank \le k} 1 / \log_2(rank + 1)$ with t the items of
     one score and $\bar g_t$ their mean gain.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not returned: it
-    counts for the ideal only. A null, NaN or negative grade gains nothing, but its item takes its share of a
-    tie.
+    Rows and nulls: see docs/judged-table.md. An item that was not returned counts only in the ideal. A null,
+    NaN or negative grade gains nothing, but its item keeps its share of a tie.
 
     Parameters
     ----------
     rank
         Number, 1 is the top.
-    score
-        Number: what is equal is tied. Null and NaN are tied with each other.
     relevance
         Grade: any number or Boolean.
+    score
+        Number: items with equal scores are tied. Null and NaN are tied with each other.
     k
         Only ranks up to k count, and the ideal has k items; None for the whole list.
     gain
@@ -112,17 +111,17 @@ def expected_ndcg(
     ideal
         ``"judged"``: all judged items; ``"list"``: the returned ones.
     empty
-        Value where no item has a gain; None for null.
+        Value if no item has a gain; None for null.
 
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1].
+        Float64, one value per group. Range [0, 1].
 
     Raises
     ------
     ValueError
-        If k is below 1 or not whole, gain or ideal is no word of its list, or empty is no number.
+        If k is below 1 or not whole, gain or ideal is not one of its choices, or empty is not a number.
 
     References
     ----------
@@ -144,7 +143,7 @@ def expected_ndcg(
 
 
 def _reached(rank: pl.Expr, score: pl.Expr, gains: pl.Expr, k: int | None) -> pl.Expr:
-    """Give each rank up to `k` the mean gain of its tie.
+    """Sum over the ranks up to `k`, each with the mean gain of its tie.
 
     The mean does not depend on `k`, and rows beyond it add 0, so the sum up to `k` never exceeds the whole.
     """

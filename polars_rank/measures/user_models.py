@@ -1,7 +1,7 @@
-"""User models: who reads on after each place, as a function of what was met so far (C/W/L).
+"""User models: the probability of reading on after each place, given what was read so far (C/W/L).
 
-A model is a chance C to go on after each place. The places are then seen with weights W, each the product
-of the chances before it, made to sum to 1; the measure is the gain that a place has on average.
+C is the probability of continuing after a place. The weight W of a place is the product of the C before it,
+scaled so that all weights sum to 1. The measure is the mean gain under these weights.
 """
 
 from collections.abc import Callable
@@ -19,6 +19,7 @@ _PLACES = 1000  # as many as cwl_eval walks
 @measure(
     source="doi:10.1145/582415.582418 (Järvelin and Kekäläinen 2002); ir_measures SDCG",
     names={"ir_measures": {"SDCG": {}}},
+    ignores_unjudged=True,
 )
 def sdcg(
     rank: IntoColumn = "rank",
@@ -27,13 +28,12 @@ def sdcg(
     k: int | None = None,
     max_relevance: float = 1,
 ) -> pl.Expr:
-    r"""Scaled discounted cumulative gain: DCG over that of a list of nothing but the top grade.
+    r"""Scaled DCG: DCG divided by that of a list of top grades.
 
     $\sum_{i \le k} W_i g_i$ with $W_i \propto 1 / \log_2(i + 1)$ and $g = relevance / max\_relevance$.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null, NaN or negative grade gains nothing. Nothing returned gives 0. Of items at one place
-    the gains add up, at most to 1; a fractional rank counts at the next place.
+    Rows and nulls: see docs/judged-table.md. A null, NaN or negative grade gains nothing. Nothing returned
+    gives 0. Gains at one place add up, to at most 1. A fractional rank counts at the next place.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def sdcg(
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1].
+        Float64, one value per group. Range [0, 1].
 
     Raises
     ------
@@ -77,6 +77,7 @@ def sdcg(
 @measure(
     source="doi:10.1145/3077136.3080841 (Zhang et al. 2017)",
     names={"ir_measures": {"BPM": {}}},
+    ignores_unjudged=True,
 )
 def bpm(
     rank: IntoColumn = "rank",
@@ -86,14 +87,13 @@ def bpm(
     target: float = 1.0,
     max_relevance: float = 1,
 ) -> pl.Expr:
-    r"""Bejeweled player model: gain a place until enough is gained, or k places are read.
+    r"""Bejeweled player model: mean gain until the target is reached or k places are read.
 
     $\sum_i W_i g_i$ with $C_i = 1$ while $i < k$ and $\sum_{j \le i} g_j < T$, else 0, and
     $g = relevance / max\_relevance$.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null, NaN or negative grade gains nothing. Nothing returned gives 0. Of items at one place
-    the gains add up, at most to 1; a fractional rank counts at the next place.
+    Rows and nulls: see docs/judged-table.md. A null, NaN or negative grade gains nothing. Nothing returned
+    gives 0. Gains at one place add up, to at most 1. A fractional rank counts at the next place.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def bpm(
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1].
+        Float64, one value per group. Range [0, 1].
 
     Raises
     ------
@@ -144,6 +144,7 @@ def bpm(
 @measure(
     source=_MOFFAT,
     names={"ir_measures": {"INSQ": {}}},
+    ignores_unjudged=True,
 )
 def insq(
     rank: IntoColumn = "rank",
@@ -152,14 +153,13 @@ def insq(
     target: float = 1.0,
     max_relevance: float = 1,
 ) -> pl.Expr:
-    r"""Inverse squares: gain at the rate of a user who gets surer to go on, the farther down.
+    r"""Inverse squares (INSQ): mean gain of a user who is more likely to continue further down.
 
     $\sum_i W_i g_i$ with $C_i = ((i + 2T - 1) / (i + 2T))^2$ over the first 1000 places, and
     $g = relevance / max\_relevance$.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null, NaN or negative grade gains nothing. Nothing returned gives 0. Of items at one place
-    the gains add up, at most to 1; a fractional rank counts at the next place.
+    Rows and nulls: see docs/judged-table.md. A null, NaN or negative grade gains nothing. Nothing returned
+    gives 0. Gains at one place add up, to at most 1. A fractional rank counts at the next place.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def insq(
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1].
+        Float64, one value per group. Range [0, 1].
 
     Raises
     ------
@@ -201,6 +201,7 @@ def insq(
 @measure(
     source=_MOFFAT,
     names={"ir_measures": {"INST": {}}},
+    ignores_unjudged=True,
 )
 def inst(
     rank: IntoColumn = "rank",
@@ -209,14 +210,13 @@ def inst(
     target: float = 1.0,
     max_relevance: float = 1,
 ) -> pl.Expr:
-    r"""Inverse squares of what is still to be gained: INSQ of a user who stops once content.
+    r"""INST: inverse squares of a user who stops as the target is reached.
 
     $\sum_i W_i g_i$ with $C_i = ((i + T + T_i - 1) / (i + T + T_i))^2$, $T_i = T - \sum_{j \le i} g_j$, over
     the first 1000 places, and $g = relevance / max\_relevance$.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null, NaN or negative grade gains nothing. Nothing returned gives 0. Of items at one place
-    the gains add up, at most to 1; a fractional rank counts at the next place.
+    Rows and nulls: see docs/judged-table.md. A null, NaN or negative grade gains nothing. Nothing returned
+    gives 0. Gains at one place add up, to at most 1. A fractional rank counts at the next place.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def inst(
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1].
+        Float64, one value per group. Range [0, 1].
 
     Raises
     ------
@@ -267,6 +267,7 @@ def inst(
             "NERR11": {"equation": 11},
         }
     },
+    ignores_unjudged=True,
 )
 def nerr(
     rank: IntoColumn = "rank",
@@ -278,14 +279,13 @@ def nerr(
     target: float = 1.0,
     max_relevance: float = 1,
 ) -> pl.Expr:
-    r"""Nearly expected reciprocal rank: four user models that a satisfying item may stop.
+    r"""Nearly expected reciprocal rank: four user models that stop at a satisfying item.
 
     $\sum_{i \le k} W_i g_i$ with $C_i = (1 - g_i) D_i$ and $D_i$ by equation: $1$ (8), $i / (i + 1)$ (9),
     $p$ (10), $((i + 2T - 1) / (i + 2T))^2$ (11), and $g = relevance / max\_relevance$.
 
-    One row is an item that was returned, judged, or both. A null, NaN or below-1 rank was not
-    returned; a null, NaN or negative grade gains nothing. Nothing returned gives 0. Of items at one place
-    the gains add up, at most to 1; a fractional rank counts at the next place.
+    Rows and nulls: see docs/judged-table.md. A null, NaN or negative grade gains nothing. Nothing returned
+    gives 0. Gains at one place add up, to at most 1. A fractional rank counts at the next place.
 
     Parameters
     ----------
@@ -307,12 +307,12 @@ def nerr(
     Returns
     -------
     pl.Expr
-        Float64, one value a group. Range [0, 1].
+        Float64, one value per group. Range [0, 1].
 
     Raises
     ------
     ValueError
-        If k is below 1 or not whole, equation is none of the four, persistence is not in [0, 1), or target
+        If k is below 1 or not whole, equation is not one of the four, persistence is not in [0, 1), or target
         or max_relevance is not above 0.
 
     References
@@ -353,7 +353,7 @@ def _mean_gain(
     max_relevance: float,
     go_on: Callable[[pl.Expr, pl.Expr], pl.Expr],
 ) -> pl.Expr:
-    """Give the mean gain of a place under a model: the chance to go on, from places and their gains."""
+    """Mean gain per place under a model; `go_on` is the probability of continuing after each place."""
     r, grade = number(rank), number(relevance)
     gaining = relevant(grade, 0) & returned(r, k or _PLACES)
     i = pl.int_range(1, (k or _PLACES) + 1).cast(pl.Float64)

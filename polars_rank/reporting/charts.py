@@ -1,4 +1,4 @@
-"""Charts of a comparison: Altair objects, saved as PNG or SVG without network by ``chart.save``."""
+"""Charts of a comparison as Altair objects; ``chart.save`` writes PNG or SVG without a network."""
 
 from __future__ import annotations
 
@@ -9,191 +9,33 @@ import polars as pl
 
 from polars_rank.comparison.compared_systems import compare
 from polars_rank.comparison.contributions import gains
-from polars_rank.comparison.pairs import Missing, as_list, measure_columns
-from polars_rank.core.errors import needs, require_columns
+from polars_rank.comparison.pairs import Missing, higher_is_better, measure_columns
+from polars_rank.core.errors import needs
 from polars_rank.core.frames import (
     Frame,
     as_lazy,
-    columns_apart,
-    like,
-    named_apart,
-    named_back,
+    as_list,
     set_apart,
-    with_system,
 )
-from polars_rank.evaluation.per_query import evaluate, summarize
+from polars_rank.evaluation.per_query import summarize
 from polars_rank.evaluation.summary import SummaryInterval
-from polars_rank.measures.catalogue import parse
-from polars_rank.measures.rows import number, relevant, returned
-from polars_rank.reporting.standings import higher_is_better
+from polars_rank.reporting.curves import CUTOFFS, by_cutoff, precision_recall
 
 if TYPE_CHECKING:
     import altair as alt
 
-FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
-
-CUTOFFS = (1, 3, 5, 10, 20, 50, 100)
 MOST_BARS = 1000
 
 _needs_altair = needs("charts", "altair", "altair")
 
 _GAINED, _LOST, _INK, _FAINT = "#1f6fb2", "#c4561a", "#2b2f36", "#8a919c"
-RECALL_LEVELS = [f"{tenths / 10}" for tenths in range(11)]
-
-
-def precision_recall(
-    judged: FrameT,
-    *,
-    min_relevance: float = 1,
-    keys: Sequence[str] = ("system",),
-    query: str = "query",
-    rank: str = "rank",
-    relevance: str = "relevance",
-) -> FrameT:
-    r"""Average the interpolated precision at recall 0, 0.1, … 1 over queries: the classic curve.
-
-    $precision(t) = \max \{i / rank_i : i \ge t R\}$ over the relevant items in order of rank, 0 where recall
-    t is not reached; the mean over all queries.
-
-    Parameters
-    ----------
-    judged
-        A judged table, as `judge` gives it.
-    min_relevance
-        Least grade that is relevant.
-    keys
-        Columns that tell systems apart; a curve each.
-    query, rank, relevance
-        Names of the columns.
-
-    Returns
-    -------
-    DataFrame or LazyFrame
-        As `judged`; one row a system and level: keys, `recall`, `precision` (Float64, in [0, 1]), sorted.
-
-    Raises
-    ------
-    DataError
-        If a column is missing.
-
-    References
-    ----------
-    trec_eval, iprec_at_recall.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from polars_rank.reporting.charts import precision_recall
-    >>> judged = pl.DataFrame({"query": "q", "rank": [1, 2, 3, None], "relevance": [1, 0, 1, 1]})
-    >>> precision_recall(judged, keys=[])["precision"].round(2).to_list()
-    [1.0, 1.0, 1.0, 1.0, 0.67, 0.67, 0.67, 0.0, 0.0, 0.0, 0.0]
-    """
-    rows = as_lazy(judged, "judged")
-    require_columns(rows.collect_schema(), [*keys, query, rank, relevance], "judged")
-    apart = named_apart([*keys, query], "keys")
-    ranking = list(apart.values())
-    systems = ranking[:-1]
-    rows = rows.select(
-        *columns_apart(apart),
-        pl.col(rank).alias("rank"),
-        pl.col(relevance).alias("relevance"),
-    )
-    curves = (
-        curves_by_ranking(rows, ranking, min_relevance)
-        .group_by(*systems, pl.lit(0).alias("_one"))
-        .agg(pl.col(RECALL_LEVELS).mean())
-        .unpivot(RECALL_LEVELS, index=systems, variable_name="recall", value_name="precision")
-        .with_columns(pl.col("recall").cast(pl.Float64))
-        .sort(*systems, "recall")
-    )
-    return like(judged, named_back(curves, "keys"))
-
-
-def curves_by_ranking(rows: pl.LazyFrame, ranking: Sequence[str], min_relevance: float = 1) -> pl.LazyFrame:
-    """Give one row a ranking, and a column a level of recall: the curves before they are averaged."""
-    r = number("rank")
-    found = rows.filter(relevant(number("relevance"), min_relevance)).select(
-        *ranking,
-        _place=pl.when(returned(r)).then(r).rank("ordinal").over(ranking).cast(pl.Int64),
-        _rank=r,
-        _total=pl.len().over(ranking).cast(pl.Int64),
-    )
-    place = pl.col("_place")
-    best = [
-        # In whole numbers: a tenth has no exact float.
-        (place / pl.col("_rank")).filter(place * 10 >= tenths * pl.col("_total")).max().alias(name)
-        for tenths, name in enumerate(RECALL_LEVELS)
-    ]
-    rankings = rows.select(ranking).unique()
-    found = rankings.join(found.group_by(ranking).agg(best), on=ranking, how="left", nulls_equal=True)
-    return found.with_columns(pl.col(RECALL_LEVELS).fill_null(0.0))
-
-
-def by_cutoff(
-    judged: FrameT,
-    measure: str = "nDCG",
-    cutoffs: Sequence[int] = CUTOFFS,
-    *,
-    by: str | Sequence[str] | None = None,
-    query: str = "query",
-    rank: str = "rank",
-    relevance: str = "relevance",
-    system: str | None = "system",
-) -> FrameT:
-    """Score a measure at several cutoffs, and average over queries.
-
-    Parameters
-    ----------
-    judged
-        A judged table, as `judge` gives it.
-    measure
-        A name without cutoff, such as ``"nDCG"`` or ``"precision(min_relevance=2)"``.
-    cutoffs
-        Whole numbers from 1.
-    by
-        Columns to slice by, beside the system, as in `summarize`.
-    query, rank, relevance
-        Names of the columns.
-    system
-        The column of the systems, which are kept apart; None pools them.
-
-    Returns
-    -------
-    DataFrame or LazyFrame
-        As `judged`; one row a slice and cutoff: the `by` columns, `k` (Int64), `value` (Float64, in units of
-        the measure), sorted.
-
-    Raises
-    ------
-    ValueError
-        If the measure has a cutoff already, or takes none.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from polars_rank.reporting.charts import by_cutoff
-    >>> judged = pl.DataFrame({"query": "q", "system": "x", "rank": [1, 2, 3], "relevance": [1, 0, 1]})
-    >>> by_cutoff(judged, "P", [1, 2]).rows()
-    [('x', 1, 1.0), ('x', 2, 0.5)]
-    """
-    call = parse(measure)
-    if "k" not in call.measure.options or call.options.get("k") is not None:
-        raise ValueError(f"measure must take a cutoff and have none yet, got {measure!r}")
-    rows = as_lazy(judged, "judged")
-    rows, slices = set_apart(rows, with_system(as_list(by), system, rows.collect_schema().names()), "judged")
-    names = {f"{measure}@{k}": int(k) for k in cutoffs}
-    per_query = evaluate(rows, list(names), by=slices, query=query, rank=rank, relevance=relevance)
-    means = summarize(per_query, by=slices, measures=list(names), system=None).select(
-        *slices, pl.col("measure").replace_strict(names, return_dtype=pl.Int64).alias("k"), "value"
-    )
-    return like(judged, named_back(means.sort(*slices, "k")))
 
 
 @_needs_altair
 def systems_chart(
     per_query: Frame, measures: str | Sequence[str] | None = None, *, interval: SummaryInterval = "t"
 ) -> alt.FacetChart:
-    """Draw each system's mean with its interval, a panel a measure; the best by the first measure on top."""
+    """Chart of each system's mean with its interval: one panel per measure, the best system on top."""
     import altair as alt  # noqa: PLC0415 - an extra; a second
 
     table = as_lazy(per_query, "per_query").collect()
@@ -226,9 +68,9 @@ def systems_chart(
 
 @_needs_altair
 def differences_chart(per_query: Frame, baseline: object, system: object, measure: str) -> alt.LayerChart:
-    """Draw the difference of each query, the largest gain first: how many gain, how many lose, how much.
+    """Chart of the difference per query, in descending order, with counts of higher, equal and lower values.
 
-    Of more than 1,000 queries evenly spaced ones are drawn, the first and the last among them.
+    With more than 1,000 queries, evenly spaced ones are drawn, including the first and the last.
     """
     import altair as alt  # noqa: PLC0415
 
@@ -242,7 +84,7 @@ def differences_chart(per_query: Frame, baseline: object, system: object, measur
     }
     up, down = _colours(measure)
     title = alt.TitleParams(
-        f"{_plain(system)} less {_plain(baseline)}: {measure} by query",
+        f"{measure} per query: {_plain(system)} minus {_plain(baseline)}",
         subtitle=", ".join(f"{count:,} {word}" for word, count in counts.items()),
     )
     shown = pl.concat([shown, table.tail(1)]).unique("place").sort("place").pipe(_text, "query")
@@ -252,7 +94,7 @@ def differences_chart(per_query: Frame, baseline: object, system: object, measur
     x = alt.X(
         field="place",
         type="quantitative",
-        title="queries, by difference",
+        title="queries, sorted by difference",
         axis=alt.Axis(grid=False),
         scale=alt.Scale(nice=False),
     )
@@ -270,14 +112,14 @@ def differences_chart(per_query: Frame, baseline: object, system: object, measur
 
 @_needs_altair
 def precision_recall_chart(judged: Frame, *, min_relevance: float = 1) -> alt.LayerChart:
-    """Draw interpolated precision against recall, a curve a system."""
+    """Chart of interpolated precision against recall, one curve per system."""
     curves = precision_recall(as_lazy(judged, "judged"), min_relevance=min_relevance).collect()
     return _lines(curves, ("recall", "recall", {}), ("precision", "interpolated precision"))
 
 
 @_needs_altair
 def cutoffs_chart(judged: Frame, measure: str = "nDCG", cutoffs: Sequence[int] = CUTOFFS) -> alt.LayerChart:
-    """Draw a measure against its cutoff, a line a system."""
+    """Chart of a measure against its cutoff, one line per system."""
     means = by_cutoff(as_lazy(judged, "judged"), measure, cutoffs).collect()
     ticks = {"axis": {"values": sorted(cutoffs), "grid": False}, "scale": {"type": "log", "nice": False}}
     return _lines(means, ("k", "cutoff k", ticks), ("value", f"{measure}@k"))
@@ -292,15 +134,15 @@ def slices_chart(
     by: str | Sequence[str],
     missing: Missing = "error",
 ) -> alt.FacetChart:
-    """Draw each system's difference from the baseline with its interval, a small panel a slice.
+    """Chart of each system's difference from the baseline with its interval, one panel per slice.
 
-    `missing` is what a query that a system lacks does, as in `compare`.
+    `missing` is as in `compare`.
     """
     import altair as alt  # noqa: PLC0415
 
     rows, slices = set_apart(as_lazy(per_query, "per_query"), as_list(by), "per_query")
     compared = compare(rows, baseline, by=slices, measures=measure, missing=missing).collect()
-    parts = [pl.col(name).cast(pl.String).fill_null("none") for name in slices]
+    parts = [pl.col(name).cast(pl.String).fill_null("(none)") for name in slices]
     table = compared.pipe(_text, "system").with_columns(
         slice=pl.concat_str(pl.concat_str(parts, separator=", "), pl.lit(" ("), "n", pl.lit(" queries)"))
     )
@@ -333,12 +175,12 @@ def slices_chart(
 
 
 def _lines(table: pl.DataFrame, x: tuple[str, str, Mapping[str, Any]], y: tuple[str, str]) -> alt.LayerChart:
-    """Draw a line a system."""
+    """Draw one line per system."""
     import altair as alt  # noqa: PLC0415
 
     (x_field, x_title, extra), (y_field, y_title) = x, y
     table = table.pipe(_text, "system")
-    # By name, so that a system has one colour in every chart.
+    # Sorted by name, so that a system has the same colour in every chart.
     names = table["system"].unique().sort().to_list()
     colours = alt.Scale(domain=names, scheme="tableau10" if len(names) <= 10 else "tableau20")
     base = alt.Chart(_values(table), width=420, height=280).encode(
@@ -351,7 +193,7 @@ def _lines(table: pl.DataFrame, x: tuple[str, str, Mapping[str, Any]], y: tuple[
 
 
 def _colours(measure: str) -> tuple[str, str]:
-    """Give the colours of a higher and of a lower value: blue is better."""
+    """Colours of a higher and of a lower value; the better one is blue."""
     return (_GAINED, _LOST) if higher_is_better(measure) else (_LOST, _GAINED)
 
 

@@ -1,9 +1,10 @@
--- Systems compared query by query, closed forms alone; rules are told in polars_rank/comparison/compared_systems.py.
--- The linter can't parse *COLUMNS([...]) and UNPIVOT, and misreads what holds them.
--- noqa: disable=PRS,AM04,RF03,RF04,ST03,ST06
+-- Paired comparison of systems; closed forms only. polars_rank/comparison/compared_systems.py documents the rules.
+-- The linter can't parse *COLUMNS([...]) and UNPIVOT, and misreads the queries around them.
+-- noqa: disable=PRS,AL10,AM04,AM09,RF03,RF04,ST03,ST06
 
--- A per-query table comes by name: query, system, slices, and numbers, each of which is a measure unless `measures`
--- lists them. The interval is normal, z standard errors wide; p_t is Student's, with a relative error below 1e-9.
+-- per_query is the name of a table with query, system, slices and measures. Without `measures`, every numeric or
+-- boolean column is one. The interval is normal, z standard errors on each side; p_t is Student's, with a relative
+-- error below 1e-9.
 CREATE OR REPLACE MACRO rank.compare(
     per_query, baseline := NULL, slices := NULL, measures := NULL, missing := 'error', z := 1.959963984540054
 ) AS TABLE
@@ -23,13 +24,40 @@ WITH
         FROM query_table(per_query)
     ),
 
+    -- A cast column no longer shows that it held text, so the types are read from the table itself.
+    _rank_types AS (
+        SELECT
+            measure,
+            type,
+            regexp_matches(
+                type, '^(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|BIGNUM|FLOAT|DOUBLE|DECIMAL.*|BOOLEAN|"NULL")$'
+            ) AS is_number
+        FROM (
+            SELECT typeof(COLUMNS([
+                c FOR c IN (*)
+                IF
+                    NOT list_contains(['query', 'system'] || [lower(x) FOR x IN coalesce(slices, [])], lower(c))
+                    AND (measures IS NULL OR list_contains([lower(x) FOR x IN measures], lower(c)))
+            ]))
+            FROM query_table(per_query)
+            LIMIT 1
+        ) UNPIVOT (type FOR measure IN (COLUMNS(*)))
+        WHERE
+            CASE
+                WHEN measures IS NOT NULL AND NOT is_number
+                    THEN error('per_query.' || measure || ' has type ' || type || ' and can''t be a measure; cast it first')
+                ELSE is_number
+            END
+    ),
+
     _rank_values AS (
         SELECT
             _rank_cell AS cell,
             _rank_system AS system,
             measure,
             value
-        FROM _rank_wide UNPIVOT (value FOR measure IN (COLUMNS(* EXCLUDE (_rank_cell, _rank_system))))
+        FROM _rank_wide UNPIVOT INCLUDE NULLS (value FOR measure IN (COLUMNS(* EXCLUDE (_rank_cell, _rank_system))))
+        WHERE measure IN (SELECT types.measure FROM _rank_types AS types)
     ),
 
     _rank_once AS (
@@ -42,10 +70,10 @@ WITH
         FROM _rank_values
         WHERE
             CASE
-                WHEN system IS NULL THEN error('per_query.system holds a null: a pair can''t be made without it')
-                WHEN cell.query IS NULL THEN error('per_query.query holds a null: a pair can''t be made without it')
+                WHEN system IS NULL THEN error('per_query.system has a null; every row needs a system')
+                WHEN cell.query IS NULL THEN error('per_query.query has a null; every row needs a query')
                 WHEN NOT list_has_all([lower(c) FOR c IN struct_keys(cell)], [lower(c) FOR c IN coalesce(slices, [])])
-                    THEN error('per_query has not all of the columns ' || slices::varchar || ' (slices)')
+                    THEN error('per_query does not have all of the columns ' || slices::varchar || ' (slices)')
                 WHEN list_has_any([lower(c) FOR c IN coalesce(slices, [])], [
                     'query', 'system', 'measure', 'baseline', 'n', 'missing', 'mean', 'mean_baseline', 'difference',
                     'low', 'high', 'wins', 'ties', 'losses', 'effect_size', 'statistic_t', 'p_t', 'reason'
@@ -71,10 +99,12 @@ WITH
     _rank_systems AS (SELECT DISTINCT system FROM _rank_once),
 
     _rank_cells AS (
-        SELECT DISTINCT
+        SELECT
             cell,
-            measure
+            measure,
+            bool_or(value IS NOT NULL) AS has_value
         FROM _rank_once
+        GROUP BY cell, measure
     ),
 
     _rank_pairs AS (
@@ -98,8 +128,9 @@ WITH
             pairs.system,
             pairs.against,
             x.value IS NULL OR y.value IS NULL AS lacking,
-            CASE WHEN missing = 'zero' THEN coalesce(x.value, 0.0) ELSE x.value END AS x,
-            CASE WHEN missing = 'zero' THEN coalesce(y.value, 0.0) ELSE y.value END AS y
+            -- No row counts as 0 if another system has a value. A null in a row is not a 0: nothing is judged there.
+            CASE WHEN missing = 'zero' AND cells.has_value AND x.copies IS NULL THEN 0.0 ELSE x.value END AS x,
+            CASE WHEN missing = 'zero' AND cells.has_value AND y.copies IS NULL THEN 0.0 ELSE y.value END AS y
         FROM _rank_cells AS cells
         CROSS JOIN _rank_pairs AS pairs
         LEFT JOIN _rank_once AS x
@@ -122,12 +153,12 @@ WITH
                             'per_query has more than one row for ' || cells.cell::varchar || ' of a system;'
                             || ' name the other keys in slices := [...]'
                         )
-                WHEN missing = 'error' AND (x.value IS NULL OR y.value IS NULL)
+                WHEN missing = 'error' AND cells.has_value AND (x.copies IS NULL OR y.copies IS NULL)
                     THEN
                         error(
-                            'system ' || CASE WHEN x.value IS NULL THEN pairs.system ELSE pairs.against END::varchar
+                            'system ' || CASE WHEN x.copies IS NULL THEN pairs.system ELSE pairs.against END::varchar
                             || ' lacks ' || cells.measure || ' for ' || cells.cell::varchar
-                            || '; use missing := ''zero'' or ''drop'''
+                            || ', which another system has; use missing := ''zero'' or ''drop'''
                         )
                 ELSE TRUE
             END

@@ -1,4 +1,4 @@
--- The per-query table; rules are told in polars_rank/evaluation/per_query.py, formulas beside each measure.
+-- The per-query table; rules are in polars_rank/evaluation/per_query.py, formulas beside each measure.
 -- The linter can't parse *COLUMNS([...]) and misreads what holds it.
 -- noqa: disable=PRS,AL05,AL10,AM04,AM09,LT01,LT09,LT14,RF01,RF03,RF04,ST03,ST05,ST06
 
@@ -270,7 +270,7 @@ WITH
                 generate_subscripts(points, 1) AS place
             FROM _rank_lists
         ) AS l
-        SEMI JOIN _rank_hits AS h
+        INNER JOIN (SELECT DISTINCT query, key, points FROM _rank_hits) AS h
             ON
                 l.query = h.query
                 AND (typeof(h.key) = 'STRUCT(_rank_none INTEGER)' OR l.key = h.key)

@@ -1,4 +1,4 @@
--- Set and precision measures; formulas, rules and sources are told in polars_rank/measures/binary.py.
+-- Set and precision measures; formulas, rules and sources are in polars_rank/measures/binary.py.
 
 -- Relevant items: counted, or as the log says.
 CREATE OR REPLACE MACRO rank._total(relevance, min_relevance, num_relevant) AS

@@ -1,4 +1,4 @@
--- Cascade measures; formulas, rules and sources are told in polars_rank/measures/cascade.py.
+-- Cascade measures; formulas, rules and sources are in polars_rank/measures/cascade.py.
 -- The linter can't parse lambdas.
 -- noqa: disable=PRS
 

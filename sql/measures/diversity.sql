@@ -1,4 +1,4 @@
--- Diversity measures; formulas, rules and sources are told in polars_rank/measures/diversity.py.
+-- Diversity measures; formulas, rules and sources are in polars_rank/measures/diversity.py.
 
 CREATE OR REPLACE MACRO rank._num_subtopics(relevance, subtopic, min_relevance) AS
     count(DISTINCT CASE WHEN rank.main._relevant(relevance, min_relevance) THEN subtopic END);

@@ -1,4 +1,4 @@
--- Gain measures; formulas, rules and sources are told in polars_rank/measures/gain.py.
+-- Gain measures; formulas, rules and sources are in polars_rank/measures/gain.py.
 
 CREATE OR REPLACE MACRO rank._gain_fault(gain) AS
     CASE

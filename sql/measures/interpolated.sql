@@ -1,4 +1,4 @@
--- Interpolated precision; formulas, rules and sources are told in polars_rank/measures/interpolated.py.
+-- Interpolated precision; formulas, rules and sources are in polars_rank/measures/interpolated.py.
 
 -- The best precision where at least the share `recall` of the relevant items is found, at the ranks `places` in order.
 CREATE OR REPLACE MACRO rank._best_precision(places, recall, total, rounding) AS

@@ -1,4 +1,4 @@
--- Link prediction; formulas, rules and sources are told in polars_rank/measures/link.py.
+-- Link prediction; formulas, rules and sources are in polars_rank/measures/link.py.
 -- A judged table has a column more than these measures take: in place of `not_found`, without its name, its grades would
 -- stand in for ranks. DuckDB takes the second form of a macro for such a call, and it refuses it.
 -- The linter can't parse a second form.

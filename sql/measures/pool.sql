@@ -1,4 +1,4 @@
--- Pool measures; formulas, rules and sources are told in polars_rank/measures/pool.py.
+-- Pool measures; formulas, rules and sources are in polars_rank/measures/pool.py.
 
 CREATE OR REPLACE MACRO rank.judged_share(rank, relevance, k := NULL) AS
     rank.main._checked(

@@ -1,4 +1,4 @@
--- Preference measures; formulas, rules and sources are told in polars_rank/measures/preference.py.
+-- Preference measures; formulas, rules and sources are in polars_rank/measures/preference.py.
 
 CREATE OR REPLACE MACRO rank.compatibility(rank, relevance, persistence := 0.95, normalized := TRUE) AS
     rank.main._checked(

@@ -1,4 +1,4 @@
--- Rating measures; formulas, rules and sources are told in polars_rank/measures/rating.py.
+-- Rating measures; formulas, rules and sources are in polars_rank/measures/rating.py.
 
 CREATE OR REPLACE MACRO rank.mse(prediction, actual) AS
     avg((prediction::double - actual::double) ^ 2);

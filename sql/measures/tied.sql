@@ -1,4 +1,4 @@
--- Tied measures; formulas, rules and sources are told in polars_rank/measures/tied.py.
+-- Tied measures; formulas, rules and sources are in polars_rank/measures/tied.py.
 -- The linter can't parse lambdas.
 -- noqa: disable=PRS
 
@@ -7,7 +7,7 @@ CREATE OR REPLACE MACRO rank._word_gain_fault(gain) AS
 
 -- A walk through the scores: a tie is added up, and counts when the next score begins. The order in a tie does not
 -- depend on k, so that each sum up to k adds a part of what the whole one adds, and in the same order.
-CREATE OR REPLACE MACRO rank._expected_dcg(rank, score, relevance, k, gain) AS
+CREATE OR REPLACE MACRO rank._expected_dcg(rank, relevance, score, k, gain) AS
     [
         tie['above'] + tie['gain'] * tie['weight'] / greatest(tie['size'], 1)
         FOR tie IN [
@@ -45,14 +45,14 @@ CREATE OR REPLACE MACRO rank._expected_dcg(rank, score, relevance, k, gain) AS
         ]
     ][1];
 
-CREATE OR REPLACE MACRO rank.expected_dcg(rank, score, relevance, k := NULL, gain := 'linear') AS
+CREATE OR REPLACE MACRO rank.expected_dcg(rank, relevance, score, k := NULL, gain := 'linear') AS
     rank.main._checked(
         coalesce(rank.main._k_fault(k), rank.main._word_gain_fault(gain)),
-        rank.main._expected_dcg(rank, score, relevance, k, gain)
+        rank.main._expected_dcg(rank, relevance, score, k, gain)
     );
 
 CREATE OR REPLACE MACRO rank.expected_ndcg(
-    rank, score, relevance, k := NULL, gain := 'linear', ideal := 'judged', empty := 0.0
+    rank, relevance, score, k := NULL, gain := 'linear', ideal := 'judged', empty := 0.0
 ) AS
     rank.main._checked(
         coalesce(
@@ -65,7 +65,7 @@ CREATE OR REPLACE MACRO rank.expected_ndcg(
             rank.main._gains(relevance, gain),
             empty,
             coalesce(
-                rank.main._expected_dcg(rank, score, relevance, k, gain)
+                rank.main._expected_dcg(rank, relevance, score, k, gain)
                 / nullif(rank.main._ideal_dcg(relevance, k, gain, ideal != 'list' OR rank.main._returned(rank::double)), 0.0),
                 0.0
             )

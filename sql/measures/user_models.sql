@@ -1,4 +1,4 @@
--- User models; formulas, rules and sources are told in polars_rank/measures/user_models.py.
+-- User models; formulas, rules and sources are in polars_rank/measures/user_models.py.
 -- The linter can't parse lambdas.
 -- noqa: disable=PRS
 

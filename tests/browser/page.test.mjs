@@ -112,7 +112,7 @@ test("a system's name chooses what is compared", async () => {
   const { page, close } = await opened("example");
   await page.locator("#board").getByRole("button", { name: "char-tfidf" }).click();
   assert.equal(await page.getByRole("combobox", { name: "System" }).evaluate((s) => s.selectedOptions[0].text), "char-tfidf");
-  assert.match(await page.textContent("#differences-title"), /char-tfidf less bm25/);
+  assert.match(await page.textContent("#differences-title"), /char-tfidf minus bm25/);
   assert.equal(await page.locator("#board button[aria-pressed=true]").textContent(), "char-tfidf");
   assert.equal(await page.locator("#board tbody tr.chosen").getAttribute("data-system"), "2");
   await close();
@@ -160,7 +160,7 @@ test("a query opens into both rankings, with what each item adds", async () => {
   assert.equal(await page.locator(".ranking").count(), 0);
   await page.getByLabel("Measure").selectOption("bpref");
   await page.locator("#queries .open").first().click();
-  assert.match(await page.textContent(".detail"), /bpref is no sum over items/);
+  assert.match(await page.textContent(".detail"), /bpref is not a sum over items/);
   await close();
 });
 
@@ -173,8 +173,8 @@ test("columns sort, and rankings that are not on the page are said to be so", as
   const descending = await gaps();
   assert.deepEqual(descending, [...descending].sort((a, b) => b - a));
   assert.equal(await page.locator("#queries th[aria-sort=descending]").count(), 1);
-  assert.match(await page.textContent("#queries-note"), new RegExp(`for 200 of ${expected.queries} queries`));
-  await page.getByLabel("with rankings only").check();
+  assert.match(await page.textContent("#queries-note"), new RegExp(`rankings of 200 of ${expected.queries} queries`));
+  await page.getByLabel("only queries with rankings").check();
   assert.equal(await page.textContent("#queries-size"), `200 of ${expected.queries} queries`);
   await close();
 });
@@ -220,7 +220,7 @@ test("a system that lacks the queries of a slice has no value there, and the oth
   }
   await page.getByLabel("half").selectOption("first");
   await page.locator("#board").getByRole("button", { name: "s3" }).click();
-  assert.match(await page.textContent("#differences"), /No query here/);
+  assert.match(await page.textContent("#differences"), /No queries in this slice/);
   await close();
 });
 
@@ -230,7 +230,7 @@ test("a page without attributes and texts, of integer ids", async () => {
   assert.deepEqual(await page.$$eval("#queries tr[data-query]", (rows) => rows.map((row) => row.dataset.query).sort()), ["1", "2"]);
   await page.locator("#queries .open").first().click();
   assert.equal(await page.locator(".ranking").count(), 2);
-  assert.match(await page.textContent("#queries-note"), /for all queries/);
+  assert.match(await page.textContent("#queries-note"), /the rankings of all queries/);
   await close();
 });
 

@@ -18,10 +18,10 @@ from polars.testing import assert_frame_equal
 import polars_rank as rank
 from polars_rank.command.app import app, main
 from polars_rank.command.arguments import in_shell
-from polars_rank.command.printing import as_text
+from polars_rank.command.output import as_text
+from polars_rank.core.errors import Setting
 from polars_rank.evaluation import batches as scanning
-from polars_rank.files import run_files
-from polars_rank.reporting.standings import standings
+from polars_rank.reporting.leaderboards import standings
 
 COLLECTIONS = Path(__file__).parents[1] / "collections"
 MODULE = [sys.executable, "-m", "polars_rank"]
@@ -204,7 +204,6 @@ def test_a_large_parquet_run_is_scored_in_parts_alike(run, monkeypatch):
     monkeypatch.setattr(
         "polars_rank.evaluation.per_query.score_in_parts", lambda *a, **b: asked.append(1) or score(*a, **b)
     )
-    monkeypatch.setattr(run_files, "ROWS_AT_ONCE", 10)
     monkeypatch.setattr(scanning, "ROWS_AT_ONCE", 10)
     in_parts = rows(run, *command)
     assert asked
@@ -259,9 +258,13 @@ def test_runs_ordered_by_score_and_by_rank_stand_side_by_side(run, folder):
     [
         (RUN + "t9 Q0 x 1 7 one\n", [], "queries without any judgement are left out: one 1"),
         (RUN + "t9 Q0 x 1 7 one\n", ["--queries", "run"], "judgement have no value: one 1"),
-        (RUN[:36], [], "of 2 judged queries, those that a run lacks count as empty rankings"),
-        (RUN[:36], ["--queries", "both"], "of 2 judged queries, those that a run lacks are left out: one 1"),
-        (RUN.replace("1.5", "nan"), [], "items whose score is null or NaN stand last: one 1"),
+        (RUN[:36], [], "of 2 judged queries, those missing from a run count as empty rankings"),
+        (
+            RUN[:36],
+            ["--queries", "both"],
+            "of 2 judged queries, those missing from a run are left out: one 1",
+        ),
+        (RUN.replace("1.5", "nan"), [], "items whose score is null or NaN are ranked last: one 1"),
         (OTHER, [], "unjudged items in the top 10 count as not relevant: two 1 of 2"),
         (
             "t1 Q0 A 1 2 one\nt2 Q0 C 1 2 one\n",
@@ -311,7 +314,7 @@ def test_a_run_without_a_judged_item_exits_1_unless_that_is_allowed(run, folder,
     code, out, said = run(*arguments)
     assert (code, out) == (1, "")
     assert "no item that none returned is judged" in said
-    assert "none has '1', '2', …; the qrels 'a', 'b', 'c', …; if that is right, --allow-no-match" in said
+    assert "none has '1', '2', …; the qrels 'a', 'b', 'c', …; if that is right, use --allow-no-match" in said
     code, out, said = run(*arguments, "--allow-no-match")
     assert code == 0
     assert "none" in out
@@ -333,7 +336,7 @@ def test_a_run_without_a_judged_item_exits_1_unless_that_is_allowed(run, folder,
         (["evaluate", "qrels", "."], 2, ".: Is a directory"),
         (["evaluate", "qrels", "qrels"], 2, "given as qrels and as a run"),
         (["evaluate", "qrels", "one.run", "./one.run"], 2, "given twice"),
-        (["evaluate", "one.run", "qrels"], 1, "looks like a run: QRELS come first, then RUNs"),
+        (["evaluate", "one.run", "qrels"], 1, "QRELS come first, then RUNs"),
         (["evaluate", "qrels", "one.run", "-m", "ndgc@10"], 2, "did you mean 'ndcg'"),
         (["evaluate", "qrels", "one.run", "-m", "rmse"], 2, "'rmse' takes the columns"),
         (["evaluate", "qrels", "one.run", "-m", "RR", "-m", "RR"], 2, "'RR' is given twice"),
@@ -347,7 +350,7 @@ def test_a_run_without_a_judged_item_exits_1_unless_that_is_allowed(run, folder,
         (["evaluate", "qrels", "one.run", "-o", "."], 2, "is a directory"),
         (["evaluate", "qrels", "bad.run"], 1, "bad.run, line 3: "),
         (["evaluate", "bad.qrels", "one.run"], 1, "bad.qrels, line 1: "),
-        (["evaluate", "qrels", "hash.run"], 1, "pass --comments to skip"),
+        (["evaluate", "qrels", "hash.run"], 1, "use --comments to skip"),
         (["evaluate", "qrels", "twice.run"], 1, "--duplicates first keeps"),
         (["evaluate", "qrels", "one.run", "twice.run"], 1, "twice.run: run has a row twice"),
         (
@@ -360,9 +363,9 @@ def test_a_run_without_a_judged_item_exits_1_unless_that_is_allowed(run, folder,
         (["evaluate", "qrels", "one.run", "--columns", "query=a,b"], 2, "'b' has no ="),
         (["evaluate", "qrels", "zero.csv"], 1, "--rank-base 0"),
         (["evaluate", "qrels", "numbers.parquet"], 1, "id types differ"),
-        (["evaluate", "qrels", "cut.run.gz"], 1, "cut.run.gz is no whole gzip file"),
+        (["evaluate", "qrels", "cut.run.gz"], 1, "cut.run.gz is not a complete gzip file"),
         (["evaluate", "qrels", "latin.run"], 1, "not UTF-8"),
-        (["evaluate", "qrels", "one.run", "header.csv"], 1, "header.csv has a header and no row"),
+        (["evaluate", "qrels", "one.run", "header.csv"], 1, "header.csv has a header but no rows"),
         (["fuse", "one.run", "-o", "out.run"], 2, "two runs or more"),
         (["fuse", "one.run", "two.run", "--weights", "1,x"], 2, "weights must be numbers"),
         (["fuse", "one.run", "two.run", "--weights", "1"], 2, "weights holds 1"),
@@ -408,7 +411,8 @@ def test_what_is_refused(run, folder, arguments, code, words):
 )
 def test_what_is_wrong_with_a_run_is_told_in_one_short_line(run, folder, content, words):
     (folder / "bad.csv").write_bytes(content)
-    code, out, said = run("evaluate", "qrels", "bad.csv")
+    code, out, said = run("evaluate", "qrels", "bad.csv", "--allow-no-match")
+    said = said.splitlines(keepends=True)[-1]
     assert (code, out, said.count("\n")) == (1, "", 1)
     assert words in said
     assert len(said) < 1000
@@ -417,7 +421,7 @@ def test_what_is_wrong_with_a_run_is_told_in_one_short_line(run, folder, content
 def test_qrels_without_a_row_are_refused(run, folder):
     (folder / "empty.csv").write_text("query,item,relevance\n")
     code, _, said = run("evaluate", "empty.csv", "one.run")
-    assert (code, said) == (1, "polars-rank: empty.csv has a header and no row: there is no judgement\n")
+    assert (code, said) == (1, "polars-rank: empty.csv has a header but no rows: there are no judgements\n")
 
 
 @pytest.mark.parametrize("content", ["", 'query,text\nt1,"a\n', "query,text\nt1,a,b\n"])
@@ -436,22 +440,45 @@ def test_a_file_that_may_not_be_read_is_bad_data(run, folder):
 
 
 @pytest.mark.parametrize(
-    ("python", "shell"),
+    ("setting", "python", "shell"),
     [
-        ("use rank_base=0 if", "use --rank-base 0 if"),
-        ("duplicates='first' keeps", "--duplicates first keeps"),
-        ('columns=["query", "item", "rank"]', "--columns query,item,rank"),
-        ('columns={"query": "topic"}', "--columns query=topic"),
-        ("descending=False", "--distances"),
-        ("depth=None.", "no --depth."),
-        ("k=None for the whole list", "k=None for the whole list"),
-        ("measure 'AP(judged_only=True)': depth=1", "measure 'AP(judged_only=True)': --depth 1"),
-        ("runs/depth=3/a.run is empty", "runs/depth=3/a.run is empty"),
-        ('a is empty; if that is meant, say what it is, as by format="trec"', "a is empty"),
+        (Setting("rank_base", 0), "rank_base=0", "--rank-base 0"),
+        (Setting("duplicates", "first"), "duplicates='first'", "--duplicates first"),
+        (Setting("columns", ["query", "rank"]), "columns=['query', 'rank']", "--columns query,rank"),
+        (Setting("columns", {"query": "topic"}), "columns={'query': 'topic'}", "--columns query=topic"),
+        (
+            Setting("keys", ["system", "day", "hour"]),
+            "keys=['system', 'day', 'hour']",
+            "--keys day --keys hour",
+        ),
+        (Setting("descending", False), "descending=False", "--distances"),
+        (Setting("comments", True), "comments=True", "--comments"),
+        (Setting("depth", None), "depth=None", "no --depth"),
+        (Setting("convention"), "convention=", "--convention"),
     ],
 )
-def test_the_way_out_is_spelled_as_in_the_shell(python, shell):
-    assert in_shell(python) == shell
+def test_an_argument_is_spelled_as_in_the_shell(setting, python, shell):
+    assert (str(setting), in_shell(setting)) == (python, shell)
+    error = rank.DataError(("as ", setting), remedy=("use ", setting))
+    assert str(error) == f"as {python}; use {python}"
+    assert error.spelled(in_shell) == f"as {shell}; use {shell}"
+    assert (error.argument, error.value) == setting
+
+
+def test_names_of_files_and_measures_stay_as_given(run, folder):
+    (folder / "depth=3").mkdir()
+    (folder / "depth=3" / "a.run").write_text("")
+    assert run("evaluate", "qrels", "depth=3/a.run")[2] == "polars-rank: depth=3/a.run is empty\n"
+    assert "'AP(keys=1)'" in run("evaluate", "qrels", "one.run", "-m", "AP(keys=1)")[2]
+
+
+def test_advice_names_options(run, folder):
+    (folder / "days.csv").write_text("query,item,score,day\nt1,a,1,mon\nt1,a,2,tue\n")
+    _, _, said = run("evaluate", "qrels", "days.csv")
+    assert "use --keys day if that tells rankings apart; otherwise --duplicates first keeps" in said
+    _, _, said = run("compare", "qrels", "one.run", "days.csv")
+    assert said.endswith("(2 such rows); --duplicates first keeps the best-ranked\n")
+    assert run("fuse", "one.run", "qrels")[2].endswith("; fuse takes runs only\n")
 
 
 # Files
@@ -740,7 +767,11 @@ def test_check_tells_findings(run):
 
 def test_check_says_that_nothing_was_found(run):
     code, out, said = run("check", "qrels", "one.run", "--format", "csv")
-    assert (code, out, said) == (0, "run,finding,count,examples\n", "polars-rank: note: nothing was found\n")
+    assert (code, out, said) == (
+        0,
+        "run,finding,count,examples\n",
+        "polars-rank: note: no problem was found\n",
+    )
 
 
 def test_lists_every_measure(run):
@@ -875,6 +906,15 @@ def test_help_beyond_ascii_is_utf8():
     assert "╭" in done.stdout.decode()
 
 
+@pytest.fixture
+def interruptible():
+    """Programs started here end by interrupts, even if a shell runs the tests in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_of_the_start_ends_it_quietly():
     # As if it came while polars is imported.
     code = (
@@ -885,21 +925,27 @@ def test_an_interrupt_of_the_start_ends_it_quietly():
         "builtins.__import__ = slow\n"
         "import polars_rank\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_ends_it_quietly():
     os.mkfifo("pipe")
     command = subprocess.Popen(
-        [*MODULE, "evaluate", "pipe", "one.run"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*MODULE, "evaluate", "pipe", "one.run"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
-    pipe = opened_by_its_reader("pipe")
-    # Time to be in the midst of reading.
-    time.sleep(0.5)
-    command.send_signal(signal.SIGINT)
-    os.close(pipe)
-    out, said = command.communicate(timeout=60)
+    try:
+        pipe = opened_by_its_reader("pipe")
+        # Time to be in the midst of reading.
+        time.sleep(0.5)
+        command.send_signal(signal.SIGINT)
+        os.close(pipe)
+        out, said = command.communicate(timeout=60)
+    finally:
+        command.kill()
     assert (command.returncode, out, said) == (130, b"", b"")
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import polars_rank as rank
 from polars_rank.command.trec_eval.app import evaluated, main, read_arguments
-from polars_rank.command.trec_eval.measures import ENTRIES, NICKNAMES
+from polars_rank.measures.trec_eval_names import ENTRIES, NICKNAMES
 
 HERE = Path(__file__).parents[1]
 CONVENTIONS = HERE / "conventions"
@@ -414,6 +414,22 @@ def test_a_missing_zscore_is_never_that_of_the_next_query(files, tmp_path):
     code, _, said = told("-Z", scores, qrels, run)
     assert code == 255
     assert "twice" in said
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run", "code", "end"),
+    [
+        ("1 0 a 1\n", "1 Q0 a 1 9 t\n1 Q0 a 2 8 t\n", 4, "(2 such rows); remove all but one\n"),
+        ("1 0 a 1\n1 0 a 2\n", "1 Q0 a 1 9 t\n", 4, "(2 such rows); remove all but one\n"),
+        ("1 Q0 a 1 9 t\n", "1 0 a 1\n", 2, "are qrels and run swapped? QRELS comes first, then RUN\n"),
+        ("1 0 a 1\n", "1,a\n", 2, "the line is '1,a'\n"),
+    ],
+)
+def test_advice_names_no_argument_of_the_library(files, qrels, run, code, end):
+    got, out, said = told(*files(qrels, run))
+    assert (got, out) == (code, "")
+    assert said.endswith(end)
+    assert "=" not in said
 
 
 def test_bad_files(files):

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from scipy import stats
 
-from polars_rank.comparison.compared_systems import adjust, compare
+from polars_rank.comparison.compared_systems import compare
+from polars_rank.comparison.corrections import adjust
 from polars_rank.comparison.sample_size import power
 from polars_rank.core.errors import DataError
 from polars_rank.sql import install
@@ -406,25 +407,58 @@ HOLES = pl.DataFrame(
 )
 
 
-def test_a_missing_query_is_an_error_that_names_it():
-    with pytest.raises(DataError, match=r"system 'a' lacks AP for 1 queries .*'q2'; use missing=\"zero\""):
+def test_a_query_without_a_row_is_an_error_that_names_it():
+    with pytest.raises(
+        DataError,
+        match=r"system 'b' lacks AP for 1 queries that another system has: 'q4'; use missing=\"zero\"",
+    ):
         compare(HOLES)
-    with pytest.raises(DataError, match=r"system 'b' lacks AP for 1 queries .*'q4'"):
-        compare(HOLES.with_columns(pl.col("AP").fill_null(0.0)))
+    with pytest.raises(DataError, match=r"system 'a' lacks AP for 1 queries .*'q2'"):
+        compare(HOLES.drop_nulls().filter(pl.col("query") != "q4"))
 
 
-def test_missing_queries_are_counted_whether_zero_or_dropped():
-    zero, drop = (only(compare(HOLES, missing=choice)) for choice in ("zero", "drop"))
-    assert (zero["n"], zero["missing"], zero["mean"], zero["mean_baseline"]) == (4, 2, 1.75 / 4, 1.25 / 4)
-    assert (drop["n"], drop["missing"], drop["mean"], drop["mean_baseline"]) == (2, 2, 0.375, 0.375)
+def test_a_query_without_a_row_counts_as_zero_or_is_dropped_and_a_null_is_always_left_out(connection):
+    for choice, n, mean, mean_baseline in (("zero", 3, 1.75 / 3, 0.25), ("drop", 2, 0.375, 0.375)):
+        for row in (compare(HOLES, missing=choice), in_sql(connection, HOLES, missing=choice)):
+            values = [only(row)[name] for name in ("n", "missing", "mean", "mean_baseline")]
+            assert values == [n, 2, pytest.approx(mean, abs=1e-15), pytest.approx(mean_baseline, abs=1e-15)]
 
 
-def test_a_query_without_a_value_in_any_system_is_no_query_of_the_measure():
-    frame = table(a=[0.5, 0.25, 0.0], b=[0.25, 0.5, 0.0]).with_columns(
+@pytest.mark.parametrize("missing", ["error", "zero", "drop"])
+@pytest.mark.parametrize("systems", [["a"], ["b"], ["a", "b"]])
+def test_a_null_is_left_out_and_counted_as_missing(connection, missing, systems):
+    frame = table(a=[0.5, 0.25, 0.0], b=[0.25, 0.5, 0.0], c=[0.5, 1.0, 0.25])
+    nothing_judged = (pl.col("query") == "q2") & pl.col("system").is_in(systems)
+    frame = frame.with_columns(AP=pl.when(~nothing_judged).then("AP"))
+    wanted = compare(frame.filter(pl.col("query") != "q2"), tests=TESTS)
+    for got in (compare(frame, missing=missing, tests=TESTS), in_sql(connection, frame, missing=missing)):
+        for row in got.sort("system", "baseline").iter_rows(named=True):
+            left_out = bool({row["system"], row["baseline"]} & set(systems))
+            assert (row["n"], row["missing"]) == ((2, 1) if left_out else (3, 0))
+            alone = wanted.filter(system=row["system"], baseline=row["baseline"])
+            if left_out:
+                for name in ("mean", "mean_baseline", "difference", "wins", "ties", "losses"):
+                    assert row[name] == only(alone)[name]
+
+
+def test_a_measure_without_any_value_has_a_row_that_says_so(connection):
+    frame = table(a=[0.5, 0.25], b=[0.25, 0.5]).with_columns(RR=pl.lit(None, dtype=pl.Float64))
+    for got in (compare(frame), in_sql(connection, frame)):
+        row = only(got.filter(measure="RR"))
+        assert (row["n"], row["missing"], row["difference"]) == (0, 2, None)
+        assert row["reason"] == "no query in common"
+    row = only(power(frame, measures="RR"))
+    assert (row["n"], row["missing"], row["power"]) == (0, 2, None)
+
+
+def test_a_row_is_lacking_only_where_another_system_has_a_value(connection):
+    frame = table(a=[0.5, 0.25, 0.0], b=[0.25, 0.5], c=[0.0, 0.5]).with_columns(
         AP=pl.when(pl.col("query") != "q2").then("AP")
     )
-    row = only(compare(frame))
-    assert (row["n"], row["missing"]) == (2, 0)
+    for missing in ("error", "zero", "drop"):
+        ours, theirs = compare(frame, missing=missing), in_sql(connection, frame, missing=missing)
+        assert ours.select("n", "missing").rows() == [(2, 1)] * 3
+        assert theirs.select("n", "missing").rows() == [(2, 1)] * 3
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
@@ -464,9 +498,7 @@ def test_a_system_without_any_query_of_a_slice():
 
 def test_what_is_refused():
     frame = table(a=[0.5, 0.25], b=[0.25, 0.5])
-    with pytest.raises(
-        ValueError, match=r"baseline='bb' is not a system of per_query \(did you mean 'b'\?\)"
-    ):
+    with pytest.raises(ValueError, match=r"baseline='bb' is not a system \(did you mean 'b'\?\)"):
         compare(frame, "bb")
     with pytest.raises(DataError, match="2 rows for query 'q0' of system 'a'; name the other keys in by="):
         compare(pl.concat([frame, frame]))
@@ -492,7 +524,7 @@ def test_what_is_refused():
         compare(frame, query="system")
     with pytest.raises(ValueError, match="samples must be a whole number of at least 1, got 0"):
         compare(frame, samples=0)
-    with pytest.raises(DataError, match="holds a null"):
+    with pytest.raises(DataError, match="has a null"):
         compare(frame.with_columns(system=pl.lit(None, dtype=pl.String)))
     with pytest.raises(TypeError, match="must be a polars DataFrame"):
         compare({"query": [1]})
@@ -748,12 +780,12 @@ def test_sql_refuses_what_python_refuses(connection):
     refused = [
         (good, {"baseline": "zz"}, r"baseline zz is not a system of per_query; its systems are \[a, b\]"),
         (good, {"missing": "skip"}, "missing must be one of 'error', 'zero', 'drop', got skip"),
-        (good, {"slices": ["locale"]}, "has not all of the columns"),
+        (good, {"slices": ["locale"]}, "does not have all of the columns"),
         (good, {"z": 0}, "z must be a number above 0"),
         (good.filter(pl.col("system") == "a"), {}, "holds one system, a"),
         (pl.concat([good, good]), {}, "more than one row"),
         (good[:3], {}, "system b lacks AP for"),
-        (good.with_columns(system=pl.lit(None, dtype=pl.String)), {}, "holds a null"),
+        (good.with_columns(system=pl.lit(None, dtype=pl.String)), {}, "has a null"),
     ]
     for frame, options, message in refused:
         with pytest.raises(duckdb.Error, match=message):
@@ -802,8 +834,17 @@ def test_a_name_is_given_once():
 
 
 def test_sql_takes_the_measures_it_is_given_and_no_text_for_one(connection):
-    frame = random_table(3, slices=("x", "y"))
+    frame = random_table(3, slices=("x", "y")).with_columns(
+        number_as_text=pl.lit("1.5"),
+        day=pl.date(2026, 1, 1),
+        terms=pl.lit([1, 2]),
+        nothing=pl.lit(None, pl.String),
+    )
     assert set(in_sql(connection, frame)["measure"]) == {"nDCG@10", "RR"}
+    with pytest.raises(
+        duckdb.Error, match=r"per_query\.locale has type VARCHAR and can't be a measure; cast it"
+    ):
+        in_sql(connection, frame, measures=["RR", "locale"])
     assert set(in_sql(connection, frame, measures=["rr"])["measure"]) == {"RR"}
 
 

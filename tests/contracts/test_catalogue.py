@@ -15,15 +15,18 @@ import hypothesis
 import pytest
 from engines import parse_call
 from hypothesis import strategies as st
+from pieces import complete
 
 import polars_rank
-from polars_rank.measures.catalogue import MEASURES, parse, to_sql
+from polars_rank.measures.catalogue import MEASURES
+from polars_rank.measures.names import AmbiguousMeasureError, parse, to_sql
 from polars_rank.sql import install
 
 ROOT = Path(__file__).parents[2]
 # Macros of helpers.sql, with an underscore in front, are shared pieces. Scalar macros that are no measures:
 NOT_MEASURES = {"rrf"}
-measures = pytest.mark.parametrize("name", sorted(MEASURES))
+# A measure that lacks a piece is named by test_pieces.py alone.
+measures = pytest.mark.parametrize("name", sorted(complete()))
 
 
 def family(name):
@@ -143,6 +146,14 @@ def test_record(name):
 
 
 @pytest.mark.parametrize(
+    "name", [name for name, m in MEASURES.items() if {"rank", "relevance"} <= {*m.columns}]
+)
+def test_rank_and_relevance_come_first(name):
+    """A positional call of another measure with the columns of ndcg never swaps two of them."""
+    assert MEASURES[name].columns[:2] == ["rank", "relevance"]
+
+
+@pytest.mark.parametrize(
     ("program", "spelling", "name"),
     [
         (program, spelling, name)
@@ -207,6 +218,13 @@ def test_a_text_from_elsewhere_is_this_call(text, call):
     ).fetchall()
 
 
+def test_an_ambiguous_name_lists_its_meanings():
+    with pytest.raises(AmbiguousMeasureError) as refusal:
+        parse("hits@10")
+    assert refusal.value.text == "hits@10"
+    assert {measure for _, measure in refusal.value.choices} == {"hits_at_k", "num_relevant_returned"}
+
+
 def test_a_program_may_sum_up_otherwise():
     assert parse("gm_map").aggregate == parse("gm_bpref").aggregate == "geometric"
     assert parse("hits", convention="ranx").aggregate == "mean"
@@ -224,7 +242,7 @@ def order(name):
 def public_functions():
     for module in pkgutil.walk_packages(polars_rank.__path__, "polars_rank."):
         # The command's functions are named after its words.
-        if not module.name.endswith((".__main__", ".command.app")):
+        if not module.name.startswith(("polars_rank.__main__", "polars_rank.command")):
             for name, member in vars(importlib.import_module(module.name)).items():
                 if inspect.isfunction(member) and member.__module__ == module.name and name[0] != "_":
                     yield member

@@ -13,8 +13,8 @@ from test_report import Page
 
 import polars_rank as rank
 from polars_rank.reporting.charts import by_cutoff, precision_recall, slices_chart
+from polars_rank.reporting.leaderboards import leaderboard, standings
 from polars_rank.reporting.page import page
-from polars_rank.reporting.standings import leaderboard, standings
 
 PLAIN = "a plain name"
 STRANGE = ["", " ", '"', "a\nb", "</script>", "🦆", "{}", "column: a plain name", "__proto__"]
@@ -27,10 +27,16 @@ MODULES = [
         "comparison/sample_size",
     ),
     *("comparison/statistics", "core/frames", "evaluation/per_query", "evaluation/shared_plan"),
-    *("evaluation/summary", "reporting/charts", "reporting/page/__init__", "reporting/standings"),
+    *(
+        "evaluation/summary",
+        "reporting/charts",
+        "reporting/curves",
+        "reporting/page/__init__",
+        "reporting/leaderboards",
+    ),
 ]
 PROBE = "a name of no column"
-REFUSED = r"is what a column of the result is called|has a part in it"
+REFUSED = r"is what a column of the result is called|has another role"
 OPTIONS = {"tests": ["t", "wilcoxon", "tukey"], "samples": 20}
 
 

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 from test_measures_document import DOCUMENT, document
 
-from polars_rank.measures.catalogue import MEASURES, parse
+from polars_rank.measures.catalogue import MEASURES
+from polars_rank.measures.names import parse
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"

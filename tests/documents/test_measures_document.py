@@ -15,9 +15,10 @@ import polars as pl
 import pytest
 
 import polars_rank as rank
-from polars_rank.command.trec_eval.measures import ENTRIES
-from polars_rank.measures.catalogue import MEASURES, drop_in_alone, parse
+from polars_rank.measures.catalogue import MEASURES
 from polars_rank.measures.conventions import CONVENTIONS
+from polars_rank.measures.names import drop_in_alone, parse
+from polars_rank.measures.trec_eval_names import ENTRIES
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "measures.md"
 NAMES = tomllib.loads((Path(__file__).parents[1] / "conventions" / "names.toml").read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ import polars_rank as rank
 from polars_rank.core.errors import DataError
 from polars_rank.evaluation import batches as scanning
 from polars_rank.evaluation.shared_plan import is_flat
-from polars_rank.measures.catalogue import parse
+from polars_rank.measures.names import parse
 
 FLAT = [
     *("ndcg@10", "ndcg", "ndcg(gain=exponential)@3", "ndcg(empty=None)@2", "ndcg(empty=1.0)", "dcg@5", "dcg"),
@@ -39,11 +39,13 @@ FLAT = [
     *("f_measure(beta=2)@3", "f_measure(empty=1.0)", "Rprec", "Rprec(rel=2)", "Success@2", "Success"),
     *("Success(empty=None)", "RR", "RR@2", "RR(rel=3)", "RR(empty=None)", "judged_share@3", "judged_share"),
     *("num_ret", "num_rel", "num_rel_ret", "num_relevant_returned@2", "NumRel(rel=0)"),
+    *("P(denominator=returned)@3", "P(denominator=judged)@3", "P(denominator=judged)", "SetRelP", "SetAP"),
+    *("AP(denominator=returned)@2", "Rprec_mult_0.5", "Rprec_mult_2", "SetAP@3", "unj_3", "unjudged_share"),
 ]
 OTHERS = [
-    *("bpref", "err", "rbp", "ndcg(ideal=list)@3", "P(denominator=returned)@3", "AP(judged_only=True)"),
-    *("nDCG(gains={1: 3, 2: 7})@3", "Rprec_mult_0.5", "IPrec@0.5", "11pt_avg", "infAP", "SetAP", "SetRelP"),
-    *("unj_3", "num_nonrel_judged_ret", "num_q", "utility", "rbp_resid", "RBP(max_rel=highest)", "Compat"),
+    *("bpref", "err", "rbp", "ndcg(ideal=list)@3", "AP(num_relevant=3)", "AP(judged_only=True)"),
+    *("nDCG(gains={1: 3, 2: 7})@3", "ndcg(ideal=k)", "IPrec@0.5", "11pt_avg", "infAP"),
+    *("num_nonrel_judged_ret", "num_q", "utility", "rbp_resid", "RBP(max_rel=highest)", "Compat"),
     *("SDCG(max_rel=3)@3", "BPM(max_rel=3)@3", "INSQ(max_rel=3)", "INST(max_rel=3)", "NERR9(max_rel=3)@3"),
     *("pairwise_accuracy@3", "infAP(judged_only=True)"),
 ]

@@ -221,6 +221,9 @@ def test_null_and_a_reason(interval, values, value, reason, aggregate):
     wanted = value if value is None or aggregate != "sum" else value * len(values)
     assert row["value"] == (None if wanted is None else pytest.approx(wanted, abs=1e-12))
     assert not any(isinstance(number, float) and math.isnan(number) for number in row.values())
+    # As in compare: n counts finite values, missing counts nulls.
+    assert row["n"] == sum(number is not None and math.isfinite(number) for number in values)
+    assert row["missing"] == values.count(None)
 
 
 def test_a_null_is_left_out_and_counted():
@@ -353,7 +356,7 @@ def test_power_says_why_not_and_takes_lazy_tables():
     lazy = power(frame.lazy())
     assert_frame_equal(lazy.collect(), power(frame))
     assert lazy.collect_schema() == power(frame).schema
-    with pytest.raises(ValueError, match="0 < alpha < chance < 1 must hold"):
+    with pytest.raises(ValueError, match="0 < alpha < target_power < 1 must hold"):
         power(frame, alpha=0.9)
     with pytest.raises(ValueError, match="difference must be a number other than 0"):
         power(frame, difference=0)

@@ -23,8 +23,9 @@ from polars.testing import assert_frame_equal
 
 from polars_rank.core.errors import DataError
 from polars_rank.files.output_files import replace_file
-from polars_rank.files.reading import read_qrels, read_run, write_run
+from polars_rank.files.reading import read_qrels, read_run
 from polars_rank.files.text import decode
+from polars_rank.files.writing import write_run
 
 CASES = {
     case["id"]: case
@@ -101,7 +102,7 @@ def test_reported_three_field_files_say_what_to_pass(tmp_path):
     folder = case_files(CASES["msmarco-tsv"], tmp_path)
     run = folder / "run.dev.tsv"
     refused(
-        read_run, run, "line 1", 'columns=["query", "item", "score"]', 'columns=["query", "item", "rank"]'
+        read_run, run, "line 1", "columns=['query', 'item', 'score']", "columns=['query', 'item', 'rank']"
     )
     by_rank = read_run(run, columns=["query", "item", "rank"])
     assert by_rank.collect_schema() == {"query": pl.String, "item": pl.String, "rank": pl.Int64}
@@ -112,7 +113,7 @@ def test_reported_three_field_files_say_what_to_pass(tmp_path):
         ("302", "60", 1),
     ]
     beir = case_files(CASES["beir-qrels-tsv-header"], tmp_path) / "no_header.tsv"
-    refused(read_qrels, beir, "line 1", 'columns=["query", "item", "relevance"]')
+    refused(read_qrels, beir, "line 1", "columns=['query', 'item', 'relevance']")
     assert rows(read_qrels(beir, columns=QRELS)) == rows(read_qrels(folder / "test.tsv"))
 
 
@@ -191,7 +192,7 @@ def test_an_id_stays_the_text_it_is(file, strange):
         ("q Q0 d 1 2", "expected a tag"),
         ("# a note", "comments=True"),
         ("#1 Q0 d 1 2 t", "comments=True"),
-        ("  # Q0 d 1 2 t", "--comments"),
+        ("  # Q0 d 1 2 t", "comments=True"),
     ],
 )
 def test_a_bad_line_of_a_run_is_named(file, bad, message):
@@ -295,7 +296,7 @@ def test_a_long_line_is_shown_shortened(file):
 
 def test_an_empty_file_is_refused_unless_its_format_is_said(file):
     for text in ("", "\n \n", "\ufeff"):
-        refused(read_run, file(text), "is empty", 'format="trec"')
+        refused(read_run, file(text), "is empty", "format='trec'")
         table = read_run(file(text), format="trec").collect()
         assert table.schema == {"query": pl.String, "item": pl.String, "score": pl.Float64, "rank": pl.Int64}
         assert table.is_empty()
@@ -457,7 +458,7 @@ def test_swapped_files_are_told(file):
 def test_one_json_object_of_queries_is_not_json_lines(file):
     refused(read_run, file('{"q1": {"d1": 1.0}, "q2": {"d2": 1.0}}'), "from_dict(json.load(file))")
     refused(read_run, file('{\n "q1": {"d1": 1.0}\n}'), "from_dict(json.load(file))")
-    refused(read_run, file('[{"query": "q", "item": "d", "score": 1}]'), "one object a line")
+    refused(read_run, file('[{"query": "q", "item": "d", "score": 1}]'), "one object per line")
 
 
 @pytest.mark.parametrize("line", ["2 qid:1 1:0.5 2:0.1 # doc7", "3 qid:1 # 28 blue shoes", "0\tqid:a 1:2"])
@@ -489,7 +490,7 @@ def test_usual_column_names_are_understood(file, query, item):
 
 def test_columns_renames(file):
     path = file("user,movie,points\n1,2,3\n")
-    refused(read_run, path, "line 1", 'columns={"query"')
+    refused(read_run, path, "line 1", "columns={'query'")
     assert rows(read_run(path, columns={"query": "user", "item": "movie", "score": "points"})) == [
         ("1", "2", 3.0)
     ]
@@ -504,7 +505,7 @@ def test_columns_renames(file):
 
 def test_a_column_that_could_be_two_things_is_asked_about(file):
     path = file("qid,query,docno,score\n1,what is it,d,2\n")
-    refused(read_run, path, "['qid', 'query']", 'columns={"query": "qid"}')
+    refused(read_run, path, "['qid', 'query']", "columns={'query': 'qid'}")
     refused(read_run, path, "another column 'query'", columns={"query": "qid"})
     frame = read_run(path, columns={"query": "qid", "text": "query"}).collect()
     assert frame.to_dicts() == [{"query": "1", "item": "d", "score": 2.0, "text": "what is it"}]
@@ -516,7 +517,7 @@ def test_columns_lists_the_fields_of_a_file_without_header(file):
         assert rows(read_run(file(text), **by_score)) == [("q", "d", 1.0), ("q", "e", 2.0)]
     assert rows(read_run(file("my query\td\t1\n"), **by_score)) == [("my query", "d", 1.0)]
     assert rows(read_run(file('q,"a,b",1\n'), **by_score)) == [("q", "a,b", 1.0)]
-    refused(read_run, file("q, d, 1\n"), 'format="trec"', **by_score)
+    refused(read_run, file("q, d, 1\n"), "format='trec'", **by_score)
     refused(
         read_run, file("q d 1\n\nq d 1 2\n"), "line 3", "expected 3 fields (query item score)", **by_score
     )
@@ -602,7 +603,7 @@ def test_a_bad_line_of_json_is_named(file, line, message):
 )
 def test_a_key_that_comes_twice_is_refused(file, line):
     good = '{"query": "q", "item": "d", "score": 1, "day": 2}'
-    refused(read_run, file(f"{good}\n\n{line}\n"), "line 3", "a key comes twice", repr(line))
+    refused(read_run, file(f"{good}\n\n{line}\n"), "line 3", "a key occurs twice", repr(line))
     refused(read_run, file(line), "line 1", "key")
 
 

@@ -909,7 +909,7 @@ class TestKeys:
         long = self.long()
         message = (
             r"item 'v' of query 'q\d' is twice in '[ab]'; "
-            r"name the columns .* keys=\['day'\].*duplicates=\"first"
+            r"name the columns .* keys=\['day'\].*duplicates=.first"
         )
         qrels = pl.DataFrame({"query": ["q1"], "item": ["x"]})
         for function in (

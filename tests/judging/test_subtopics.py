@@ -14,7 +14,7 @@ from random_tables import assert_same_rows, database
 
 import polars_rank as rank
 from polars_rank import DataError
-from polars_rank.measures.catalogue import parse
+from polars_rank.measures.names import parse
 
 # Few random tables have a judged item among those returned.
 pytestmark = pytest.mark.filterwarnings("ignore::polars_rank.NoMatchWarning")

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import polars_rank as rank
-from polars_rank.judging.judged_table import Judging
-from polars_rank.measures.catalogue import MEASURES, parse, programs
+from polars_rank.judging.options import JudgeOptions
+from polars_rank.measures.catalogue import MEASURES, programs
 from polars_rank.measures.conventions import CONVENTIONS
+from polars_rank.measures.names import parse
 
 HERE = Path(__file__).parents[1]
 FOLDER = os.environ.get("POLARS_RANK_REFERENCE")
@@ -280,6 +281,8 @@ def by_rules(ranked, relevant, k):
     }
 
 
+# A list of its rules finds nothing that is judged.
+@pytest.mark.filterwarnings("ignore::polars_rank.NoMatchWarning")
 @given(
     st.lists(st.sampled_from("abcdef"), min_size=1, max_size=8),
     st.sets(st.sampled_from("abcdefgh"), min_size=1),
@@ -308,12 +311,12 @@ def test_cutoff_0_is_the_whole_list_where_a_program_says_so():
 @pytest.mark.parametrize("name", CONVENTIONS)
 def test_a_convention_is_made_of_arguments(name):
     rules = CONVENTIONS[name]
-    Judging(**rules.judging)
+    JudgeOptions(**rules.judging)
     for measure, options in rules.measures.items():
         assert set(options) <= set(MEASURES[measure].options)
         MEASURES[measure].function(**options)
     for each in rules.apart:
-        Judging(**{**rules.judging, **each.judging})
+        JudgeOptions(**{**rules.judging, **each.judging})
         assert set(each.when) <= set(MEASURES[each.measure].options)
 
 

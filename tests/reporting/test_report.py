@@ -26,8 +26,8 @@ from polars_rank.reporting.charts import (
     slices_chart,
     systems_chart,
 )
+from polars_rank.reporting.leaderboards import leaderboard, standings
 from polars_rank.reporting.page import page
-from polars_rank.reporting.standings import leaderboard, standings
 
 HOSTILE = "</script><b>&|_*$\\"
 
@@ -214,7 +214,19 @@ def test_a_query_that_counts_as_zero_does_so_in_the_mean_too(per_query):
     assert zero[-1] == "A query that a system lacks counts as 0."
     drop = leaderboard(lacking(per_query), missing="drop").splitlines()
     assert drop[-3].startswith("251 to 261 queries.")
-    assert drop[-1] == "Systems lack queries; two are compared by those that both have."
+    assert drop[-1] == "Systems lack queries; each pair is compared on the queries that both have."
+
+
+def test_a_null_is_left_out_of_the_mean_even_where_a_missing_row_counts_as_zero(per_query):
+    query = per_query["query"].min()
+    nothing_judged = (pl.col("query") == query) & (pl.col("system") == "bm25")
+    nulled = lacking(per_query).with_columns(AP=pl.when(~nothing_judged).then("AP"))
+    table = standings(nulled, "bm25", measures="AP", missing="zero")
+    rest = nulled.filter(system="bm25")["AP"].drop_nulls()
+    row = table.filter(system="bm25").row(0, named=True)
+    assert (row["n"], row["value"]) == (260, pytest.approx(rest.mean(), abs=1e-12))
+    row = table.filter(system="word-tfidf").row(0, named=True)
+    assert row["wins"] + row["ties"] + row["losses"] == 260
 
 
 def test_a_table_by_slice_has_the_numbers_of_each_slice(per_query):
@@ -241,7 +253,7 @@ def test_a_table_by_slice_has_the_numbers_of_each_slice(per_query):
     lines = leaderboard(sliced, by="kind", measures="AP").splitlines()
     assert lines[:2] == ["| kind | queries | system | AP |", "| :--- | ---: | :--- | ---: |"]
     assert lines[2].startswith("| (none) | 180 | bm25<sup>a</sup> | **")
-    assert lines[-2].startswith("81 to 180 queries a slice.")
+    assert lines[-2].startswith("81 to 180 queries per slice.")
     assert r"\begin{tabular}{lrlr}" in leaderboard(sliced, by="kind", measures="AP", format="latex")
     for form in ("html", "terminal"):
         assert leaderboard(sliced, by="kind", measures="AP", format=form).count("topical") == 3
@@ -540,7 +552,11 @@ def test_page_has_no_nan(judged):
 @pytest.mark.parametrize(
     ("options", "error", "told"),
     [
-        ({"baseline": "bm52"}, ValueError, "baseline 'bm52' is no system of judged (did you mean 'bm25'?)"),
+        (
+            {"baseline": "bm52"},
+            ValueError,
+            "baseline='bm52' is not a system of judged (did you mean 'bm25'?)",
+        ),
         ({"by": ["kinds"]}, DataError, "judged has no column 'kinds' (did you mean 'kind'?)"),
         ({"by": ["kind"]}, DataError, "by makes 3 slices"),
         ({"by": ["query"]}, ValueError, "by='query' can't slice the page"),
@@ -549,7 +565,7 @@ def test_page_has_no_nan(judged):
         (
             {"queries": pl.DataFrame({"query": ["k001"] * 2, "text": ["a", "b"]})},
             DataError,
-            "queries has two rows of query 'k001'",
+            "queries has two rows for query 'k001'",
         ),
         (
             {"items": pl.DataFrame({"item": [1], "text": ["a"]})},
@@ -630,7 +646,7 @@ def test_command_without_scipy_says_what_to_install():
 )
 def test_what_is_not_installed_is_asked_for_by_name(module, call, told):
     code = (
-        "import sys, polars as pl; from polars_rank.reporting import charts, standings as report\n"
+        "import sys, polars as pl; from polars_rank.reporting import charts, leaderboards as report\n"
         f"sys.modules[{module!r}] = None\n"
         "t = pl.DataFrame({'query': [1, 2] * 2, 'system': list('xxyy'), 'AP': [0.5, 0.25, 0.75, 1.0]})\n"
         f"try: {call}\n"
@@ -673,7 +689,7 @@ def test_command_on_the_example_gives_the_same_page_as_python(command, tmp_path,
         (
             (*FILES, "--baseline", "bm52"),
             2,
-            "--baseline bm52 is not a system of the runs (did you mean 'bm25'?)",
+            "--baseline bm52 is not a system (did you mean 'bm25'?)",
         ),
         ((*FILES, "--query-texts", "items.tsv"), 1, "items.tsv has no column for the query"),
         ((*FILES, "--by", "day", "--html", "a.html"), 1, "bm25.txt has no column 'day' to slice by"),
@@ -696,7 +712,7 @@ def test_command_refuses(command, tmp_path, arguments, code, told):
 
 
 def test_importing_the_package_imports_no_drawing_library():
-    modules = ", ".join(f"polars_rank.reporting.{name}" for name in ("standings", "charts", "page"))
+    modules = ", ".join(f"polars_rank.reporting.{name}" for name in ("leaderboards", "charts", "page"))
     heavy = {"altair", "great_tables", "vl_convert", "rich", "scipy"}
     code = f"import sys, {modules}; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,10 +1,10 @@
-"""``polars-rank trec-eval``: prints what trec_eval prints, byte for byte, of version 9.0.8 or 10.0.
+"""``polars-rank trec-eval``: the output of trec_eval 9.0.8 or 10.0, byte for byte.
 
 Measures, their order, the order of queries, number formats and exit codes are trec_eval's: 0; 1 for a wrong
 option or measure; 2 for a file that can't be read, or wrong parameters of a measure; 4 for a repeated item;
 7 where no query is in both files.
 
-Where trec_eval is broken, this is not:
+Bugs of trec_eval that are not reproduced:
 
 * ``-m ndcg.1=0.2,2=0.9``: gains that differ by less than 1 compare as equal there, and the ideal comes out
   wrong, 0 even for a perfect ranking.
@@ -34,23 +34,20 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polars_rank.command.trec_eval.files import read_files, read_zscores, standardized
+from polars_rank.command.trec_eval.files import message_of, read_files, read_zscores, standardized
 from polars_rank.command.trec_eval.judges import averaged_over_judges, for_one_judge, rankings_of_judges
 from polars_rank.command.trec_eval.measures import (
-    ENTRIES,
-    FORMATS,
     MOST,
-    Format,
-    Kind,
     StopError,
     Wanted,
     refuse_other_files,
     wanted_measures,
 )
 from polars_rank.command.trec_eval.preferences import preference_values
-from polars_rank.command.trec_eval.values import LEAST, Options, values
+from polars_rank.command.trec_eval.values import LEAST, Options, ranking_values
 from polars_rank.core.errors import DataError
 from polars_rank.judging.judged_table import judge
+from polars_rank.measures.trec_eval_names import ENTRIES, FORMATS, Format, Kind
 
 USAGE = """\
 Usage: polars-rank trec-eval [OPTIONS] QRELS RUN
@@ -77,11 +74,11 @@ FORMAT lacks; 7 for no queries; 255 for a bad file of -Z.
 """
 
 MISSING = "ceci_nest_pas_un_docno"
-"""The item that 10.0 has a missing query return, under ``-c``."""
+"""The item that 10.0 adds for a missing query under ``-c``."""
 
 
 class Request(NamedTuple):
-    """The command line, read."""
+    """The parsed command line."""
 
     qrels: str
     run: str
@@ -97,7 +94,7 @@ class Request(NamedTuple):
 
 
 class Result(NamedTuple):
-    """All that may be printed: a row a query, and the whole."""
+    """The values to print: one row per query, and the totals."""
 
     wanted: Sequence[Wanted]
     per_query: pl.DataFrame
@@ -106,7 +103,7 @@ class Result(NamedTuple):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command; give its exit code."""
+    """Run the command; return its exit code."""
     try:
         request = read_arguments(arguments)
         if request is None:
@@ -120,7 +117,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def read_arguments(arguments: Sequence[str]) -> Request | None:
-    """Read the command line as getopt does: ``-qc``, ``-M100`` and options behind the files."""
+    """Parse the command line as getopt does: ``-qc``, ``-M100`` and options after the files."""
     long = [
         "help", "version=", "query_eval_wanted", "measure=", "complete_rel_info_wanted", "level_for_rel=",
         "nosummary", "Debug_level=", "Judged_docs_only", "Number_docs_in_coll=",
@@ -202,7 +199,7 @@ def evaluated(request: Request) -> Result:
     try:
         per_query = _scored(run, present, wanted, request)
     except DataError as error:
-        raise StopError(4, str(error)) from None
+        raise StopError(4, message_of(DataError(error.problem, remedy="remove all but one"))) from None
     if complete and options.version == 10:
         per_query = _forgiven(per_query, missing)
     if zscores is not None:
@@ -237,11 +234,11 @@ def _ranked_values(
         depth=request.depth or None,
         judged_only=request.judged_only,
     )
-    return values(judged, wanted, request.options)
+    return ranking_values(judged, wanted, request.options)
 
 
 def _forgiven(per_query: pl.DataFrame, missing: pl.Series) -> pl.DataFrame:
-    """Take back what the made-up item brought a missing query, as 10.0 does: by the plain names alone."""
+    """Reset the values of missing queries that their added item changed, as 10.0 does: plain names only."""
     lost = pl.col("query").is_in(missing.implode())
     plain = [
         pl.when(lost).then(pl.lit("" if name == "relstring" else 0)).otherwise(name).cast(dtype).alias(name)
@@ -252,7 +249,7 @@ def _forgiven(per_query: pl.DataFrame, missing: pl.Series) -> pl.DataFrame:
 
 
 def _whole_values(wanted: Sequence[Wanted], per_query: pl.DataFrame, queries: int) -> dict[str, float]:
-    """Sum up over queries, one after the other, as trec_eval does."""
+    """Sum or average over queries in the order of trec_eval."""
     whole = {}
     for each in wanted:
         kind = ENTRIES[each.measure].kind
@@ -278,7 +275,7 @@ def _exp(power: float) -> float:
 
 
 def printed(request: Request, result: Result) -> Iterator[str]:
-    """Give the lines: of each query, measure by measure, then of the whole."""
+    """Output lines: each query, measure by measure, then the totals."""
     zscored = request.zscores is not None
     formats = [
         (name, _format(name, ENTRIES[each.measure].kind, zscored))

@@ -1,4 +1,4 @@
-"""What trec_eval computes from gains, persistence and unjudged items; see `trec_eval_values`."""
+"""The values of trec_eval from gains, persistence and unjudged items; see `values`."""
 
 from collections.abc import Mapping, Sequence
 from itertools import count
@@ -9,30 +9,30 @@ import polars as pl
 from polars_rank.command.trec_eval.measures import Wanted
 
 UNPOOLED, UNJUDGED = -1, -2
-"""What trec_eval calls an item without a judgement, and one with a negative grade."""
+"""Codes of trec_eval for an item without a judgement, and one with a negative grade."""
 
 GAINED = ("dcg", "ideal_dcg", "ndcg", "ndcg_rel", "Rndcg", "G", "ndcg_cut")
-"""The measures that go by gains."""
+"""Measures based on gains."""
 
 
 def running(value: pl.Expr) -> pl.Expr:
-    """Sum down each ranking, one row after the other."""
+    """Cumulative sum by rank."""
     return value.cum_sum().over("query", order_by="rank")
 
 
 def numbers(wanted: Sequence[Wanted], *measures: str) -> list[float]:
-    """Gather the parameters of these measures."""
+    """Sorted parameters of these measures."""
     return sorted({number for each in wanted if each.measure in measures for number in each.numbers})
 
 
 def discount(place: pl.Expr, rows: pl.DataFrame) -> pl.Expr:
-    """Give log2 of whole numbers, exactly as C does, where Polars divides two logarithms."""
+    """log2 of whole numbers exactly as in C; Polars divides two logarithms."""
     most = rows.select(place.max()).item() or 0
     return pl.lit(pl.Series([0.0, *(log2(i) for i in range(1, most + 1))])).gather(place)
 
 
 def by_gain(grades: pl.DataFrame, returned: pl.DataFrame, wanted: Sequence[Wanted]) -> list[pl.DataFrame]:
-    """Score what goes by gains and by persistence: one table for each choice of these."""
+    """Score the measures based on gains and persistence: one table per choice of parameters."""
     cutoffs = numbers(wanted, "ndcg_cut")
     choices = {choice_of(each): each.gains for each in wanted if each.measure in GAINED}
     tables = [_discounted(grades, returned, gains, cutoffs, name) for name, gains in choices.items()]
@@ -52,7 +52,7 @@ def by_gain(grades: pl.DataFrame, returned: pl.DataFrame, wanted: Sequence[Wante
 
 
 def choice_of(wanted: Wanted) -> str:
-    """Name the gains that somebody chose; nothing for those that are the grades."""
+    """Name of the chosen gains; empty if the gains are the grades."""
     return ",".join(f"{level}={gain}" for level, gain in wanted.gains.items())
 
 

@@ -1,4 +1,4 @@
-"""What trec_eval computes from preferences between items, for ``-R prefs`` and ``-R qrels_prefs``.
+"""The values of trec_eval from preferences between items, for ``-R prefs`` and ``-R qrels_prefs``.
 
 A group is one judge. An item of a higher level is preferred to those of lower levels in the same subgroup.
 Where a group has several subgroups, preferences are transitive: a over b in one and b over c in another put
@@ -12,9 +12,10 @@ from collections.abc import Sequence
 import polars as pl
 
 from polars_rank.command.trec_eval.gains import in_order
-from polars_rank.command.trec_eval.measures import StopError, Version, Wanted
+from polars_rank.command.trec_eval.measures import StopError, Wanted
 from polars_rank.core.checks import refuse_repeats
 from polars_rank.core.ordering import ordinal, score_key
+from polars_rank.measures.trec_eval_names import Version
 
 _better, _worse, _level = pl.col("better"), pl.col("worse"), pl.col("level")
 _returned = pl.col("place") < pl.col("num_returned")
@@ -30,7 +31,7 @@ def preference_values(
     depth: int | None,
     version: Version,
 ) -> pl.DataFrame:
-    """Score the rankings of a run: one row a query, in order of their bytes, one column a name."""
+    """Score the rankings of a run: one row per query, in byte order, one column per name."""
     groups, rows = _placed(_ranked(run, depth, version), preferences)
     whole = _marked(rows.filter(~pl.col("parted")))
     last_levels = rows.filter("parted").sort("subgroup", "level", descending=[False, True])
@@ -60,7 +61,7 @@ def _ranked(run: pl.DataFrame, depth: int | None, version: Version) -> pl.DataFr
 
 
 def _placed(ranked: pl.DataFrame, preferences: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Number the groups, and give each row the number of its group and the place of its item."""
+    """Number the groups; add the number of the group and the place of the item to each row."""
     judged = preferences.select("query", "item").unique()
     items = (
         judged.join(ranked, on=["query", "item"], how="left")
@@ -89,7 +90,7 @@ def _placed(ranked: pl.DataFrame, preferences: pl.DataFrame) -> tuple[pl.DataFra
 
 
 def _marked(items: pl.DataFrame) -> pl.DataFrame:
-    """Mark what the measures with Rnonrel keep: no more nonrelevant items than there are relevant ones.
+    """Mark the items that the measures with Rnonrel keep: at most as many nonrelevant items as relevant ones.
 
     In a group of one subgroup, the items of the lowest level may be left out; else those of level 0.
     """
@@ -248,7 +249,7 @@ def _as_many_nonrelevant(end: str) -> pl.Expr:
 
 
 def _by_query(counted: pl.DataFrame) -> pl.DataFrame:
-    """Sum up over groups what counts preferences, and average what is a share of each group."""
+    """Sum the counts of preferences over groups, and average the shares of each group."""
     ful, ful_ret = pl.col("ful"), pl.col("ful_ret")
     poss, poss_ret, poss_imp = pl.col("poss"), pl.col("poss_ret"), pl.col("poss_imp")
     shares = {

@@ -1,8 +1,8 @@
-"""What trec_eval computes, query by query, with its own order of additions.
+"""The values of trec_eval per query, with its order of additions.
 
-The measures themselves are in `polars_rank.measures`. Here each sum is taken in the order in which
-trec_eval takes it, because a mean that lies half way between two printed numbers, such as 0.00625, is
-printed up or down by its last bit. Six measures are nowhere else: yaap, relstring, binG, G, ndcg_rel, Rndcg.
+The measures themselves are in `polars_rank.measures`. Here each sum is taken in the order of
+trec_eval, because the last bit decides how a mean half way between two printed numbers, such as 0.00625, is
+rounded. Six measures exist only here: yaap, relstring, binG, G, ndcg_rel, Rndcg.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,25 +19,26 @@ from polars_rank.command.trec_eval.gains import (
     numbers,
     running,
 )
-from polars_rank.command.trec_eval.measures import Version, Wanted
+from polars_rank.command.trec_eval.measures import Wanted
+from polars_rank.measures.trec_eval_names import Version
 
 LEAST = 0.00001
 """The least value that enters a geometric mean."""
 
 EPSILON = 0.00001
-"""What smooths the shares of infAP."""
+"""Smoothing constant of infAP."""
 
 
 class Options(NamedTuple):
-    """What the command line says of all measures."""
+    """Options that apply to all measures."""
 
     version: Version = 10
     level: int = 1
     collection: int = 0
 
 
-def values(judged: pl.DataFrame, wanted: Sequence[Wanted], options: Options) -> pl.DataFrame:
-    """Score the rankings of a judged table: one row a query, in order of their bytes, one column a name."""
+def ranking_values(judged: pl.DataFrame, wanted: Sequence[Wanted], options: Options) -> pl.DataFrame:
+    """Score the rankings of a judged table: one row per query, in byte order, one column per name."""
     grades, returned = _coded(judged, options)
     scored = _facts(grades, returned)
     for part in (_binary(returned, wanted, options), *by_gain(grades, returned, wanted)):
@@ -53,7 +54,7 @@ def values(judged: pl.DataFrame, wanted: Sequence[Wanted], options: Options) -> 
 
 
 def _coded(judged: pl.DataFrame, options: Options) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Give all judgements, and the returned rows by rank with what was seen down to them."""
+    """Return all judgements, and the returned rows by rank with their running counts."""
     code = (
         pl.when(pl.col("relevance") < 0)
         .then(UNJUDGED)
@@ -95,7 +96,7 @@ def _facts(grades: pl.DataFrame, returned: pl.DataFrame) -> pl.DataFrame:
 
 
 def _binary(returned: pl.DataFrame, wanted: Sequence[Wanted], options: Options) -> pl.DataFrame:
-    """Sum up what needs relevant rows alone, at all cutoffs that somebody wants."""
+    """Aggregate the relevant rows, at all wanted cutoffs."""
     rank, found, above = pl.col("rank"), pl.col("found"), pl.col("above")
     relevant = pl.col("relevant")
     before = found - 1
@@ -134,24 +135,24 @@ def _binary(returned: pl.DataFrame, wanted: Sequence[Wanted], options: Options) 
 
 
 def _needed(share: float, relevant: pl.Expr, version: Version) -> pl.Expr:
-    """How many relevant items make up a share of recall: 9 rounds nearly always up, 10 to the nearest."""
+    """Number of relevant items for a recall level: 9 nearly always rounds up, 10 to the nearest."""
     if version == 9:
         return _multiple(share, relevant)
     return (share * relevant).round(0, mode="half_away_from_zero")
 
 
 def _multiple(share: float, relevant: pl.Expr) -> pl.Expr:
-    # No ranking is longer than 2^62, and a column holds no number that is much greater.
+    # No ranking is longer than 2^62, and a column can't hold much larger numbers.
     return (share * relevant + 0.9).clip(-(2.0**62), 2.0**62).cast(pl.Int64)
 
 
 def _share(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
-    """Divide; nothing of nothing is nothing."""
+    """Divide; 0 / 0 is 0."""
     return pl.when(whole != 0).then(part / whole).otherwise(0.0)
 
 
 def _divisor(number: float) -> pl.Expr:
-    """Make a column of a number: Polars divides by a literal as * (1 / number), which is off by a bit."""
+    """Convert a number to a column: Polars divides by a literal as * (1 / number), which is off by a bit."""
     return _retrieved * 0 + number
 
 

@@ -1,4 +1,4 @@
-"""One page that holds a comparison whole: numbers, charts, slices, and the rankings behind them."""
+"""A comparison as one HTML page: numbers, charts, slices and rankings."""
 
 import json
 import math
@@ -14,14 +14,13 @@ import polars as pl
 
 from polars_rank.comparison.compared_systems import compare
 from polars_rank.comparison.contributions import contribution, is_sum_over_items
-from polars_rank.comparison.pairs import Missing, as_list
-from polars_rank.core.errors import DataError, nearest, require_columns
-from polars_rank.core.frames import Frame, as_lazy, columns_apart, named_apart, unify_ids
+from polars_rank.comparison.pairs import Missing, completed, higher_is_better
+from polars_rank.core.errors import ArgumentError, DataError, Setting, nearest, require_columns
+from polars_rank.core.frames import Frame, as_lazy, as_list, columns_apart, named_apart, unify_ids
 from polars_rank.evaluation.per_query import evaluate, summarize
-from polars_rank.measures.catalogue import parse
+from polars_rank.measures.names import parse
 from polars_rank.measures.rows import number
-from polars_rank.reporting.charts import CUTOFFS, RECALL_LEVELS, curves_by_ranking
-from polars_rank.reporting.standings import completed, higher_is_better
+from polars_rank.reporting.curves import CUTOFFS, RECALL_LEVELS, curves_by_ranking
 
 MOST_SLICES = 500
 EMBEDDED = 200
@@ -33,7 +32,7 @@ Json = dict[str, Any]
 
 
 class _Plan(NamedTuple):
-    """What the page shows: systems in its order, who is compared with whom, by what."""
+    """What the page shows: systems in display order, baseline, measures and attributes."""
 
     systems: list[Any]
     baseline: Any
@@ -43,7 +42,7 @@ class _Plan(NamedTuple):
 
     @property
     def sums(self) -> list[str]:
-        """The measures that items have shares of."""
+        """Measures that are sums over items."""
         return [name for name in self.measures if is_sum_over_items(parse(name))]
 
     def placed(self, table: pl.DataFrame) -> pl.DataFrame:
@@ -62,48 +61,48 @@ def page(
     missing: Missing = "error",
     title: str = "Comparison of systems",
 ) -> str:
-    """Write a comparison as one page of HTML that needs no network: open it, slice it, look into queries.
+    """Write a comparison as one HTML page that works offline, with slices and the rankings of queries.
 
-    The page has a table of systems with intervals and tests against the baseline, charts, a picker of
-    slices, and a table of queries that is searched and leads to the two rankings of a query, with what
-    each item adds to the difference. Its numbers are those of `summarize` and `compare`. Rankings are on it
-    for the 200 queries where a system differs most from the baseline by the first measure, 20 items deep
-    and all relevant ones up to 30, and the page says so.
+    The page has a table of systems with intervals and tests against the baseline, charts, a selection of
+    slices, and a searchable table of queries that opens both rankings of a query, with the contribution of
+    each item. Its numbers are those of `summarize` and `compare`. It includes the rankings of the 200
+    queries with the largest difference from the baseline in the first measure: the top 20 items and up to
+    30 relevant ones.
 
     Parameters
     ----------
     judged
-        A judged table of two systems or more, as `judge` gives it: `query`, `system`, `item`, `rank`,
+        A judged table of at least two systems, as returned by `judge`: `query`, `system`, `item`, `rank`,
         `relevance`, attributes.
     measures
-        Names such as ``"nDCG@10"``; the first is shown first.
+        Names such as ``"nDCG@10"``; the first one is selected when the page opens.
     baseline
-        The system that the others are compared with; default: the one that is best by the first measure.
+        System to compare the others with; default: the best one by the first measure.
     by
-        Attributes of queries to slice by, columns of `judged`. Every combination of their values is a
-        slice, of which a page has 500 at most.
+        Attributes of queries to slice by, columns of `judged`. Each combination of their values is a slice;
+        a page has at most 500.
     queries
-        One row a query: `query`, `text`, to show beside the id.
+        One row per query: `query` and `text`, which is shown next to the id.
     items
-        One row an item: `item`, `text`, to show in rankings, cut to 240 characters.
+        One row per item: `item` and `text`, which is shown in rankings, cut to 240 characters.
     missing
-        What a query that a system lacks does, as in `compare`; ``"zero"`` counts it in its means too.
+        As in `compare`; ``"zero"`` also counts a missing query as 0 in the means.
     title
         Heading of the page.
 
     Returns
     -------
     str
-        HTML. Whatever comes from the data is text there, never markup.
+        HTML. Data is inserted as text, never as markup.
 
     Raises
     ------
     DataError
-        If a column is missing, there is one system alone, or there are too many slices.
+        If a column is missing, there is only one system, or there are too many slices.
     ValueError
-        If a measure is unknown, or `baseline` is no system.
+        If a measure is unknown, or `baseline` is not a system.
     ModuleNotFoundError
-        Without SciPy.
+        If SciPy is not installed.
 
     Examples
     --------
@@ -118,7 +117,8 @@ def page(
     if not names:
         raise ValueError("measures is empty; name one or more, such as 'nDCG@10'")
     for name in {"query", "system", "item", "rank", "relevance"} & set(slices):
-        raise ValueError(f"by={name!r} can't slice the page: that column has a part in it already")
+        taken = " can't slice the page: the column has another role; leave it out"
+        raise ArgumentError((Setting("by", name), taken))
     lazy = as_lazy(judged, "judged")
     require_columns(
         lazy.collect_schema().names(), ["query", "system", "item", "rank", "relevance", *slices], "judged"
@@ -172,12 +172,14 @@ def _best_first(per_query: pl.DataFrame, measure: str) -> list[Any]:
 def _known(baseline: object, systems: list[Any]) -> Any:
     if baseline is not None and baseline not in systems:
         hint = nearest(str(baseline), map(str, systems))
-        raise ValueError(f"baseline {baseline!r} is no system of judged{hint}; it has {sorted(systems)}")
+        raise ValueError(
+            f"baseline={baseline!r} is not a system of judged{hint}; its systems are {sorted(systems)}"
+        )
     return systems[0] if baseline is None else baseline
 
 
 def _coded(per_query: pl.DataFrame, slices: Mapping[str, str]) -> tuple[pl.DataFrame, list[Json]]:
-    """Number the values of each attribute, null among them, so that the page holds each value once."""
+    """Encode the values of each attribute, including null, as numbers."""
     attributes = []
     for place, (name, column) in enumerate(slices.items()):
         values = per_query.select(pl.col(column).unique().sort())
@@ -188,7 +190,7 @@ def _coded(per_query: pl.DataFrame, slices: Mapping[str, str]) -> tuple[pl.DataF
 
 
 def _matrices(values: pl.DataFrame, plan: _Plan) -> dict[str, list[list[float | None]]]:
-    """Give each measure's values, a list a system, in order of queries; what a system lacks is null."""
+    """Values of each measure: one list per system, in order of queries, null where a system has none."""
     queries = values.select("query").unique(maintain_order=True)
     rounded = values.with_columns(_finite(name).round(5) for name in plan.measures)
     of_system = [
@@ -199,7 +201,7 @@ def _matrices(values: pl.DataFrame, plan: _Plan) -> dict[str, list[list[float | 
 
 
 def _finite(column: str) -> pl.Expr:
-    """Blank what JSON lacks: NaN and infinities."""
+    """Replace NaN and infinities, which JSON lacks, with null."""
     return pl.when(pl.col(column).is_finite()).then(pl.col(column)).alias(column)
 
 
@@ -208,7 +210,7 @@ def _first_of_query(values: pl.DataFrame, column: str) -> list[int]:
 
 
 def _texts(ids: pl.DataFrame, table: Frame | None, key: str, name: str) -> list[str | None] | None:
-    """Look up the text of each id, cut to what a page should hold."""
+    """Look up the text of each id, and shorten it."""
     if table is None:
         return None
     rows = as_lazy(table, name)
@@ -217,7 +219,7 @@ def _texts(ids: pl.DataFrame, table: Frame | None, key: str, name: str) -> list[
     known = tables[name].select(key, pl.col("text").cast(pl.String)).drop_nulls().collect()
     repeated = known.filter(pl.col(key).is_duplicated())
     if len(repeated):
-        raise DataError(f"{name} has two rows of {key} {repeated[key][0]!r}; it takes one")
+        raise DataError(f"{name} has two rows for {key} {repeated[key][0]!r}; keep one")
     text = pl.col("text").str.replace_all(r"\s+", " ")
     cut = pl.when(text.str.len_chars() > LONGEST_TEXT).then(text.str.head(LONGEST_TEXT) + "…").otherwise(text)
     found = (
@@ -229,7 +231,7 @@ def _texts(ids: pl.DataFrame, table: Frame | None, key: str, name: str) -> list[
 
 
 def _slices(values: pl.DataFrame, curves: pl.DataFrame, cutoffs: list[str], plan: _Plan) -> Json:
-    """Give the numbers of every slice: each combination of values, each attribute being free as well."""
+    """Numbers of every slice: each combination of attribute values, where each attribute may also be any."""
     kept_together = chain.from_iterable(
         combinations(plan.attributes, size) for size in range(len(plan.attributes) + 1)
     )
@@ -237,8 +239,8 @@ def _slices(values: pl.DataFrame, curves: pl.DataFrame, cutoffs: list[str], plan
     number_of_slices = sum(len(values.select(level).unique()) if level else 1 for level in levels)
     if number_of_slices > MOST_SLICES:
         raise DataError(
-            f"by makes {number_of_slices:,} slices, and a page has {MOST_SLICES} at most; "
-            "group the values of the attributes first, or take fewer of them"
+            f"by makes {number_of_slices:,} slices, but a page has at most {MOST_SLICES}; "
+            "group the values of the attributes, or use fewer attributes"
         )
     curves = values.join(curves, on=["query", "system"], how="left")
     result: Json = {}
@@ -275,12 +277,12 @@ def _sizes(values: pl.DataFrame, level: list[str]) -> pl.DataFrame:
 
 
 def _key(row: Json, places: range) -> str:
-    """Name a slice by its codes, a star being any value."""
+    """Key of a slice: the codes of its values, or a star for any value."""
     return ",".join(str(row.get(f"_code_{place}", "*")) for place in places)
 
 
 def _numbers(values: pl.DataFrame, level: list[str], plan: _Plan) -> pl.DataFrame:
-    """Give one row a slice, measure and system, as `summarize` and `compare` say."""
+    """Numbers of `summarize` and `compare`: one row per slice, measure and system."""
     summary = summarize(values, by=[*level, "system"], measures=plan.measures, interval="t")
     compared = compare(values, plan.baseline, by=level, measures=plan.measures, missing=plan.missing)
     lower = [name for name in plan.measures if not higher_is_better(name)]
@@ -303,7 +305,7 @@ def _numbers(values: pl.DataFrame, level: list[str], plan: _Plan) -> pl.DataFram
 
 
 def _most_different(values: pl.DataFrame, plan: _Plan) -> pl.DataFrame:
-    """Choose the queries whose rankings are shown."""
+    """Queries whose rankings are shown: those with the largest difference from the baseline."""
     value = pl.col(plan.measures[0]).fill_nan(None)
     of_baseline = value.filter(pl.col("_system") == plan.systems.index(plan.baseline)).first()
     largest = values.group_by("query").agg((value - of_baseline).abs().max().alias("_largest"))
@@ -313,9 +315,9 @@ def _most_different(values: pl.DataFrame, plan: _Plan) -> pl.DataFrame:
 def _rankings(
     rows: pl.DataFrame, chosen: pl.DataFrame, ids: pl.Series, plan: _Plan, items: Frame | None
 ) -> Json:
-    """Give the rankings of the chosen queries: a query's items once, and of each system the ranks."""
+    """Rankings of the chosen queries: for each query its graded items once, and the ranks in each system."""
     ranking = ["query", "system"]
-    # Rounded, since float noise far below what is shown makes long text.
+    # Rounded, because digits that are never shown make the page larger.
     parts = [contribution(parse(name), ranking, text=name).round(6).alias(name) for name in plan.sums]
     rank, relevance = number("rank").fill_nan(None), number("relevance").fill_nan(None)
     is_relevant = (relevance > 0).fill_null(False)
@@ -357,7 +359,7 @@ def _plain(value: object) -> str | None:
 
 
 def _compact(value: Any) -> Any:
-    """Write whole floats without their point: most of a page's numbers are 0."""
+    """Write whole floats as integers: most numbers of a page are 0."""
     if isinstance(value, float):
         if not math.isfinite(value):
             return None
@@ -370,9 +372,9 @@ def _compact(value: Any) -> Any:
 
 
 def _filled(title: str, data: Json) -> str:
-    """Put data, script and style into the template; only this script and this style may run."""
+    """Fill the template; the policy allows only this script and this style."""
     script, style = _asset("page.js"), _asset("page.css")
-    # Within a script element nothing but "<" could end it or open a comment.
+    # In a script element, only "<" could end the element or start a comment.
     text = json.dumps(_compact(data), ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     parts = {
         "title": escape(title),
@@ -381,7 +383,7 @@ def _filled(title: str, data: Json) -> str:
         "data": text,
         "script": script,
     }
-    # One piece after the other, so that data that looks like a mark stays data.
+    # Split first, so that data that looks like a placeholder stays data.
     pieces = _asset("page.html").split("{{")
     return pieces[0] + "".join(
         parts[mark] + rest for mark, _, rest in (piece.partition("}}") for piece in pieces[1:])

@@ -1,5 +1,5 @@
 "use strict";
-// Everything that comes from the data is put in as text, by textContent or createTextNode, never as markup.
+// Data is inserted as text (textContent, createTextNode), never as markup.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const { measures, attributes, baseline, rankings } = data;
@@ -43,7 +43,7 @@ function filled(node, attributes, children) {
   return node;
 }
 
-/** A cell that names its row: a long id is cut, and whole where the mouse rests. */
+/** Row header: a long id is shortened, with the full id as tooltip. */
 function namedRow(id, text) {
   return element("th", { scope: "row", title: id.length > LONGEST_ID ? id : null }, cut(id, LONGEST_ID), text ? element("span", { class: "text" }, text) : null);
 }
@@ -68,7 +68,7 @@ const measure = () => measures[state.measure];
 const value = (q, s) => data.values[measure().name][s][q];
 const label = (text) => (text === null ? NONE : cut(text, 80));
 const sliceOf = (chosen) => data.slices[chosen.join(",")];
-/** "gain" where the number speaks for the system, "loss" where against it. */
+/** "gain" if the system is better, "loss" if it is worse. */
 const side = (number) => (!number ? "even" : number > 0 === measure().higher ? "gain" : "loss");
 
 function difference(q) {
@@ -158,7 +158,7 @@ function drawBoard() {
     element("th", { scope: "col" }, "Wins, ties, losses"),
     ...others.map((m) => element("th", { scope: "col", class: "number" }, m.name))));
   const body = element("tbody", {}, ...order.map((s) => boardRow(s, rows[s], rows[s].mean === best, range, slice, others)));
-  byId("board").replaceChildren(element("caption", { class: "spoken" }, "Systems, the best first"), head, body);
+  byId("board").replaceChildren(element("caption", { class: "spoken" }, "Systems, best first"), head, body);
 }
 
 function boardRow(s, row, best, range, slice, others) {
@@ -221,18 +221,18 @@ function yAxis(range, y, right = SIZE.width - SIZE.right) {
 }
 
 function drawDifferences(members) {
-  const name = `${systems[state.system]} less ${systems[baseline]}`;
-  byId("differences-title").textContent = `${measure().name} by query: ${name}`;
+  const name = `${systems[state.system]} minus ${systems[baseline]}`;
+  byId("differences-title").textContent = `${measure().name} per query: ${name}`;
   const gaps = members.map(difference).filter(known).sort((a, b) => b - a);
   const high = gaps.filter((gap) => gap > 0).length, low = gaps.filter((gap) => gap < 0).length;
   const described = `${counted(high, "query", "queries")} higher, ${low.toLocaleString("en")} lower, of ${gaps.length.toLocaleString("en")}`;
   const chart = frame(`${name}: ${described}`);
-  if (!gaps.length) return byId("differences").replaceChildren(element("p", { class: "note" }, "No query here."));
+  if (!gaps.length) return byId("differences").replaceChildren(element("p", { class: "note" }, "No queries in this slice."));
   const range = extent([...gaps.slice(0, 1), ...gaps.slice(-1), 0]);
   const right = SIZE.width - SIZE.right, bottom = SIZE.height - SIZE.bottom;
   const y = scale(range, [bottom, SIZE.top]), x = scale([0, gaps.length], [SIZE.left, right]);
   chart.append(...yAxis(range, y));
-  // One step a pixel at most: each shows the query at its place.
+  // At most one step per pixel, which shows the query at that position.
   const steps = Math.min(gaps.length, right - SIZE.left);
   const path = { gain: "", loss: "" };
   for (let i = 0; i < steps; i++) {
@@ -242,13 +242,13 @@ function drawDifferences(members) {
   chart.append(
     drawn("path", { class: "fill-gain", d: path.gain }), drawn("path", { class: "fill-loss", d: path.loss }),
     drawn("line", { class: "axis", x1: SIZE.left, x2: right, y1: y(0), y2: y(0) }),
-    drawn("text", { class: "tick", x: (SIZE.left + right) / 2, y: SIZE.height - 8, "text-anchor": "middle" }, `queries, by difference: ${described}`));
+    drawn("text", { class: "tick", x: (SIZE.left + right) / 2, y: SIZE.height - 8, "text-anchor": "middle" }, `queries, sorted by difference: ${described}`));
   byId("differences").replaceChildren(chart);
 }
 
 function drawBySlice() {
   byId("by-slice").closest("figure").hidden = !attributes.length;
-  byId("by-slice-title").textContent = `${measure().name} by slice: ${systems[state.system]} less ${systems[baseline]}, with 95 % intervals`;
+  byId("by-slice-title").textContent = `${measure().name} by slice: ${systems[state.system]} minus ${systems[baseline]}, with 95 % intervals`;
   const find = (place, code) => {
     const chosen = attributes.map(() => "*");
     if (place !== null) chosen[place] = code;
@@ -295,7 +295,7 @@ function drawBySlice() {
 }
 
 function drawLines(id, described, xs, lines, xLabel, logarithmic) {
-  if (!lines?.length) return byId(id).replaceChildren(element("p", { class: "note" }, "No query here."));
+  if (!lines?.length) return byId(id).replaceChildren(element("p", { class: "note" }, "No queries in this slice."));
   const place = logarithmic ? Math.log : (x) => x;
   const right = SIZE.width - 118, bottom = SIZE.height - SIZE.bottom;
   const range = extent(lines.flat());
@@ -306,14 +306,14 @@ function drawLines(id, described, xs, lines, xLabel, logarithmic) {
   chart.append(...labelled.map((tick) => drawn("text", { class: "tick", x: x(place(tick)), y: bottom + 16, "text-anchor": "middle" }, String(tick))));
   chart.append(drawn("text", { class: "tick", x: (SIZE.left + right) / 2, y: SIZE.height - 3, "text-anchor": "middle" }, xLabel));
   const kind = (s) => (s === baseline ? "base" : s === state.system ? "chosen" : "other");
-  // A system without a query here has no line.
+  // A system without queries in this slice has no line.
   const order = lines.map((_, s) => s).filter((s) => known(lines[s][0])).sort((a, b) => (kind(b) === "other") - (kind(a) === "other") || (a === state.system) - (b === state.system));
   for (const s of order) {
     const points = lines[s].map((v, i) => [x(place(xs[i])), y(v)]);
     chart.append(drawn("polyline", { class: `line line-${kind(s)}`, points: points.map((p) => p.join(",")).join(" ") }, drawn("title", {}, systems[s])));
     if (kind(s) !== "other") chart.append(...points.map(([cx, cy]) => drawn("circle", { class: `point-${kind(s)}`, cx, cy, r: 2.5 })));
   }
-  // Names at the ends of lines, moved apart; of many systems only the two compared have theirs.
+  // Names at the ends of lines, moved apart; with many systems only the two compared are named.
   const ends = order.filter((s) => lines.length <= 6 || kind(s) !== "other").map((s) => ({ s, y: y(lines[s].at(-1)) }));
   ends.sort((a, b) => a.y - b.y);
   ends.forEach((end, i) => { if (i) end.y = Math.max(end.y, ends[i - 1].y + 14); });
@@ -341,7 +341,7 @@ function drawQueries() {
   const sign = state.descending ? -1 : 1;
   if (sortKey) {
     const keys = new Map(found.map((q) => [q, sortKey(q)]));
-    // What is unknown comes last, whatever the direction.
+    // Unknown values come last in both directions.
     found.sort((a, b) => known(keys.get(b)) - known(keys.get(a)) || sign * (keys.get(a) - keys.get(b)) || a - b);
   } else {
     found.sort((a, b) => sign * (a - b));
@@ -427,7 +427,7 @@ function detailRow(q) {
   const places = sides.map((s) => new Map(ranked[s].map((row) => [row[0], row])));
   const part = rankings.sums.indexOf(measure().name);
   const lists = sides.map((s, i) => ranking(q, s, places[i], places[1 - i], grades, part));
-  const note = part < 0 ? element("p", { class: "note" }, `${measure().name} is no sum over items, so that no item has a share of it.`) : null;
+  const note = part < 0 ? element("p", { class: "note" }, `${measure().name} is not a sum over items, so items have no contribution.`) : null;
   return element("tr", { class: "detail", id: `detail-${q}` },
     element("td", { colspan: 5 + attributes.length }, element("div", { class: "pair" }, ...lists), note));
 }
@@ -439,7 +439,7 @@ function ranking(q, s, own, other, grades, part) {
   const rows = returned.map((row) => itemRow(row[0], row[1], other.get(row[0])?.[1], grades.get(row[0]), added(row), part));
   rows.push(...missed.map(([item, grade]) => itemRow(item, null, other.get(item)?.[1], grade, 0, part)));
   const total = value(q, s), rest = (total ?? 0) - returned.reduce((sum, row) => sum + added(row), 0);
-  if (part >= 0 && Math.abs(rest) > 2e-4) rows.push(footRow("items further down", rest));
+  if (part >= 0 && Math.abs(rest) > 2e-4) rows.push(footRow("lower-ranked items", rest));
   if (part >= 0) rows.push(footRow(measure().name, total, "total"));
   return element("table", { class: "ranking", "data-system": systems[s] },
     element("caption", {}, element("strong", {}, systems[s]), ` ${measure().name} ${shown(total)}`),
@@ -447,8 +447,8 @@ function ranking(q, s, own, other, grades, part) {
       element("th", { scope: "col", class: "number" }, "Rank"),
       element("th", { scope: "col" }, "Item"),
       element("th", { scope: "col", class: "number" }, "Grade"),
-      element("th", { scope: "col", class: "number" }, part < 0 ? "" : "Adds"),
-      element("th", { scope: "col", class: "number" }, "There"))),
+      element("th", { scope: "col", class: "number" }, part < 0 ? "" : "Contribution"),
+      element("th", { scope: "col", class: "number" }, "Other rank"))),
     element("tbody", {}, ...rows));
 }
 
@@ -467,7 +467,7 @@ function footRow(text, number, kind = "rest") {
   return element("tr", { class: kind }, element("td"), element("th", { scope: "row" }, text), element("td"), element("td", { class: "number" }, shown(number)), element("td"));
 }
 
-// --- all of it -------------------------------------------------------------------------------
+// --- whole page -------------------------------------------------------------------------------
 
 function draw() {
   members = inSlice();
@@ -475,30 +475,30 @@ function draw() {
   drawDifferences(members);
   drawBySlice();
   const slice = sliceOf(state.slice);
-  drawLines("cutoffs", "nDCG by cutoff, a line a system", data.cutoffs, slice?.cutoffs, "cutoff", true);
-  drawLines("recall", "Interpolated precision by recall, a line a system", slice?.recall[0]?.map((_, i) => i / 10) ?? [], slice?.recall, "recall", false);
+  drawLines("cutoffs", "nDCG by cutoff, one line per system", data.cutoffs, slice?.cutoffs, "cutoff", true);
+  drawLines("recall", "Interpolated precision by recall, one line per system", slice?.recall[0]?.map((_, i) => i / 10) ?? [], slice?.recall, "recall", false);
   drawQueries();
 }
 
-function tell() {
+function describe() {
   const all = Object.keys(rankings.queries).length;
   byId("about").textContent = `${counted(systems.length, "system")}, ${counted(ids.length, "query", "queries")}. Baseline: ${systems[baseline]}.`;
   byId("board-note").textContent =
-    "Means with t intervals. Differences from the baseline are paired by query; p is of the paired t test, corrected by Holm " +
-    "for the systems (and, in a slice, for all slices of the same attributes). ↑ ↓: significant at 5 %. " +
-    "The systems' names choose what the charts and the queries compare.";
+    "Means with t intervals. Differences from the baseline are paired by query; p values of the paired t test are corrected " +
+    "by Holm over the systems (in a slice also over all slices of the same attributes). ↑ ↓: significant at 5 %. " +
+    "Click a system to compare it with the baseline in the charts and queries.";
   if (data.missing) {
     byId("board-note").textContent += data.missing === "zero"
       ? " A query that a system lacks counts as 0."
-      : " Some systems lack queries: two are compared by those that both have.";
+      : " Some systems lack queries; each pair is compared on the queries that both have.";
   }
   byId("queries-note").textContent =
     (all < ids.length
-      ? `Rankings are on this page for ${all} of ${ids.length.toLocaleString("en")} queries: those where a system differs most from the baseline in ${measures[0].name}. `
-      : "Rankings are on this page for all queries. ") +
-    `They show ${data.depth} items, and relevant ones further down or missed. "Adds" is an item's share of the value, "There" its rank in the other ranking.`;
+      ? `This page has the rankings of ${all} of ${ids.length.toLocaleString("en")} queries: those with the largest difference from the baseline in ${measures[0].name}. `
+      : "This page has the rankings of all queries. ") +
+    `A ranking shows the top ${data.depth} items, and relevant items that are lower or missing. "Contribution" is an item's part of the value, "Other rank" its rank in the other ranking.`;
 }
 
-tell();
+describe();
 makeControls();
 draw();

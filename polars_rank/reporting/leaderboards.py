@@ -1,4 +1,4 @@
-"""A comparison as a table for people: in a terminal, in Markdown, in a paper, on a page."""
+"""Leaderboards: tables of systems with means, intervals and significance, as numbers or as text."""
 
 import re
 from collections.abc import Sequence
@@ -9,11 +9,13 @@ from typing import Any, Literal, get_args
 import polars as pl
 
 from polars_rank.comparison.compared_systems import compare
-from polars_rank.comparison.pairs import Correction, Missing, Test, as_list, measure_columns
+from polars_rank.comparison.corrections import Correction
+from polars_rank.comparison.pairs import Missing, Test, completed, higher_is_better, measure_columns
 from polars_rank.core.errors import require_choice, require_columns
 from polars_rank.core.frames import (
     Frame,
     as_lazy,
+    as_list,
     columns_apart,
     named_apart,
     named_back,
@@ -22,7 +24,6 @@ from polars_rank.core.frames import (
     unify_ids,
 )
 from polars_rank.evaluation.per_query import summarize
-from polars_rank.measures.catalogue import parse
 from polars_rank.reporting.renderers import FORMATS, Board, Cell, Format, Side
 
 BoardInterval = Literal["t", "bootstrap", "basic", "bca"]
@@ -43,7 +44,7 @@ _CORRECTION_NAMES = {
     "benjamini-yekutieli": "Benjamini-Yekutieli",
 }
 _COUNTS = "wins/ties/losses"
-_NO_VALUE = "-"
+_NULL = "-"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 
 
@@ -61,48 +62,47 @@ def standings(
     system: str = "system",
     query: str = "query",
 ) -> pl.DataFrame:
-    """Rank the systems by each measure, and say which differences are significant: `leaderboard`'s numbers.
+    """Rank the systems by each measure and mark significant differences: the numbers of `leaderboard`.
 
     Parameters
     ----------
     per_query
-        One row a query and system, one column a measure, as `evaluate` gives it.
+        One row per query and system, one column per measure, as returned by `evaluate`.
     baseline
-        The system that the others are compared with; None compares all pairs.
+        System to compare the others with; None compares all pairs.
     by
-        Columns that slice the table. P values are corrected for all slices together.
+        Columns that slice the table. P values are corrected over all slices together.
     measures
-        Columns to show, the first of which orders the systems; default: all whose names are measures.
+        Columns to show; the first one orders the systems. Default: all columns named like a measure.
     interval, level
-        Of the mean, as in `summarize`; a p value below 1 - level is significant.
+        Interval of the mean, as in `summarize`; a p value below 1 - level is significant.
     test, correction, missing
-        As in `compare`. Corrected p values of ``"tukey"`` are its own.
+        As in `compare`; ``"tukey"`` includes its own correction.
     system, query
         Names of the columns.
 
     Returns
     -------
     DataFrame
-        One row a measure, slice and system, in this order, of the systems the best by the first measure
-        first: the `by` columns, `measure`, `system`, `letter` (a for the best of all), `value`, `low`,
-        `high`, `n`, `reason` (why one of these is null), `best` (Boolean: nobody's value is better), `beats`
-        (letters of the systems that it is significantly better than, with blanks between them if there are
-        more than 26; a baseline alone if there is one). With a baseline also `beaten` (Boolean:
-        significantly worse), `difference`, `difference_low`, `difference_high`, `p` (corrected), `wins`,
-        `ties`, `losses`, all null for the baseline itself. A win is a better value, where lower is better a
-        lower one.
+        One row per measure, slice and system, in this order; systems are sorted by the first measure, best
+        first. Columns: `by`, `measure`, `system`, `letter` (a for the best overall), `value`, `low`,
+        `high`, `n`, `reason` (of a null), `best` (Boolean: no other value is better), `beats` (letters of
+        the systems that are significantly worse, separated by spaces if there are more than 26 systems;
+        with a baseline, only the baseline's). With a baseline also `beaten` (Boolean: significantly worse),
+        `difference`, `difference_low`, `difference_high`, `p` (corrected), `wins`, `ties`, `losses`, all
+        null for the baseline itself. A win is a better value, which is a lower one for some measures.
 
-        With ``missing="zero"`` a query that a system lacks is 0 in its mean too.
+        With ``missing="zero"``, a query that a system has no row for counts as 0 in its mean too.
 
     Raises
     ------
     DataError, ValueError, ModuleNotFoundError
-        As `summarize` and `compare` do.
+        As in `summarize` and `compare`.
 
     Examples
     --------
     >>> import polars as pl
-    >>> from polars_rank.reporting.standings import standings
+    >>> from polars_rank.reporting.leaderboards import standings
     >>> per_query = pl.DataFrame({
     ...     "query": ["q1", "q2", "q3"] * 2,
     ...     "system": ["x"] * 3 + ["y"] * 3,
@@ -206,7 +206,7 @@ def _best_first(means: pl.DataFrame, slices: Sequence[str]) -> pl.DataFrame:
 def _beaten_letters(
     pairs: pl.DataFrame, slices: Sequence[str], letters: pl.DataFrame, baseline: object
 ) -> pl.DataFrame:
-    """List the letters of the systems that each one is significantly better than."""
+    """Letters of the systems that each system is significantly better than."""
     keys = [*slices, "measure"]
     both_ways = pairs.select(*keys, "system", "baseline", "_better")
     if baseline is None:
@@ -222,38 +222,8 @@ def _beaten_letters(
     )
 
 
-def higher_is_better(measure: str) -> bool:
-    """Tell a measure's direction by its name; a name that the catalogue lacks is taken to be a gain."""
-    try:
-        return parse(measure).measure.higher_is_better
-    except ValueError:
-        return True
-
-
-def completed(
-    per_query: pl.DataFrame,
-    measures: Sequence[str],
-    by: Sequence[str] = (),
-    *,
-    zero: bool,
-    system: str = "system",
-    query: str = "query",
-) -> pl.DataFrame:
-    """Give every system a row for every query: null, or `zero` where another system has a value."""
-    place = [*by, query]
-    grid = per_query.select(place).unique().join(per_query.select(system).unique(), how="cross")
-    full = grid.join(per_query, on=[*place, system], how="left", nulls_equal=True)
-    if not zero:
-        return full
-    some = [pl.col(name).is_not_null().any().over(place) for name in measures]
-    return full.with_columns(
-        pl.when(known).then(pl.col(name).fill_null(0)).alias(name)
-        for name, known in zip(measures, some, strict=True)
-    )
-
-
 def _letters(number: int) -> list[str]:
-    """Count a to z, then aa, ab and so on."""
+    """Labels a to z, then aa, ab and so on."""
     words = chain.from_iterable(product(ascii_lowercase, repeat=length) for length in count(1))
     return ["".join(word) for word in islice(words, number)]
 
@@ -274,29 +244,28 @@ def leaderboard(
     system: str = "system",
     query: str = "query",
 ) -> str:
-    """Write the table of systems: means with intervals, the best in bold, what is significant, wins.
+    """Format the table of systems: means with intervals, the best in bold, significance, wins.
 
-    Without a baseline, each system has a letter, and beside a value stand the letters of the systems
-    that it is significantly better than. With one, an arrow tells a system that is significantly better (↑)
-    or worse (↓) than the baseline, and wins/ties/losses count queries. The note below the table says which
-    test and correction it was.
+    Without a baseline, each system has a letter, and the letters next to a value are the systems that are
+    significantly worse. With a baseline, an arrow marks a system that is significantly better (↑) or worse
+    (↓), and wins/ties/losses count queries. The note below the table names the test and the correction.
 
     Parameters
     ----------
     per_query
-        One row a query and system, one column a measure, as `evaluate` gives it.
+        One row per query and system, one column per measure, as returned by `evaluate`.
     baseline
-        The system that the others are compared with; None compares all pairs.
+        System to compare the others with; None compares all pairs.
     format
-        ``"terminal"`` (rich; bold where the output is a terminal), ``"markdown"``, ``"latex"`` (needs
+        ``"terminal"`` (rich; bold if the output is a terminal), ``"markdown"``, ``"latex"`` (needs
         booktabs), ``"html"`` (great_tables).
     by
-        Columns that slice the table: rows for each slice, the number of its queries, and p values corrected
-        for all slices together. Letters name the same system in every slice.
+        Columns that slice the table. Each slice has its own rows and number of queries; p values are
+        corrected over all slices together. A letter is the same system in every slice.
     measures
-        Columns to show, the first of which orders the systems; default: all whose names are measures.
+        Columns to show; the first one orders the systems. Default: all columns named like a measure.
     interval, level
-        Of the mean, as in `summarize`; a p value below 1 - level is significant.
+        Interval of the mean, as in `summarize`; a p value below 1 - level is significant.
     test, correction, missing
         As in `compare`.
     digits
@@ -312,13 +281,13 @@ def leaderboard(
     Raises
     ------
     DataError, ValueError, ModuleNotFoundError
-        As `summarize` and `compare` do; without great_tables for ``"html"``, without rich for
-        ``"terminal"``.
+        As in `summarize` and `compare`; if great_tables (``"html"``) or rich (``"terminal"``) is not
+        installed.
 
     Examples
     --------
     >>> import polars_rank as rank
-    >>> from polars_rank.reporting.standings import leaderboard
+    >>> from polars_rank.reporting.leaderboards import leaderboard
     >>> run, qrels, _, _ = rank.example()
     >>> per_query = rank.evaluate(run, ["nDCG@10"], qrels=qrels)
     >>> print(leaderboard(per_query, "bm25"))
@@ -334,7 +303,7 @@ def leaderboard(
     require_choice("format", format, get_args(Format))
     if isinstance(digits, bool) or not isinstance(digits, int) or digits < 0:
         raise ValueError(f"digits must be a whole number from 0, got {digits!r}")
-    # No column of the numbers is shown under its name, so that a slice may be called as one.
+    # Column names of the numbers are not shown, so a slice may have the same name as one of them.
     table, slices = set_apart(as_lazy(per_query, "per_query"), as_list(by), "per_query")
     numbers = standings(
         table,
@@ -355,9 +324,9 @@ def leaderboard(
         marks = f"↑ ↓: better or worse than {_name(baseline)}"
     corrected = "" if test == "tukey" else f", p values corrected by {_CORRECTION_NAMES[correction]}"
     notes = [
-        f"{_counted(numbers['n'])}{' a slice' if slices else ''}. {means}",
+        f"{_counted(numbers['n'])}{' per slice' if slices else ''}. {means}",
         f"{marks} at {_percent(1 - level)}, by {_TEST_NAMES[test]}{corrected}.",
-        *_shortcomings(numbers, slices, missing),
+        *_missing_notes(numbers, slices, missing),
     ]
     lettered = baseline is None
     header: list[tuple[str, Side]] = [(_name(own_name(name)), "left") for name in slices]
@@ -381,20 +350,20 @@ def _counted(sizes: pl.Series) -> str:
     return f"{counts} quer{'y' if counts == '1' else 'ies'}"
 
 
-def _shortcomings(numbers: pl.DataFrame, slices: Sequence[str], missing: Missing) -> list[str]:
-    """Say what a reader would otherwise take for granted: every value known, the same queries for all."""
-    said = []
+def _missing_notes(numbers: pl.DataFrame, slices: Sequence[str], missing: Missing) -> list[str]:
+    """Notes on missing queries and missing values."""
+    notes = []
     sizes = numbers.group_by(*slices, pl.lit(0).alias("_one")).agg(pl.col("n").n_unique())["n"]
     if missing == "drop" and (sizes > 1).any():
-        said.append("Systems lack queries; two are compared by those that both have.")
+        notes.append("Systems lack queries; each pair is compared on the queries that both have.")
     if missing == "zero":
-        said.append("A query that a system lacks counts as 0.")
+        notes.append("A query that a system lacks counts as 0.")
     reasons = numbers.filter(pl.col("value").is_null())["reason"].unique(maintain_order=True)
-    return [*said, *(f"{_NO_VALUE}: {reason}." for reason in reasons)]
+    return [*notes, *(f"{_NULL}: {reason}." for reason in reasons)]
 
 
 def _name(system: Any) -> str:
-    """Write a name in one line; a control character would break the table, or steer a terminal."""
+    """Put a name on one line; control characters would break the table or control the terminal."""
     text = system.hex() if isinstance(system, bytes) else str(system)
     return _CONTROL.sub(" ", text)
 
@@ -404,7 +373,7 @@ def _percent(share: float) -> str:
 
 
 def _row(measures: list[dict[str, Any]], slices: Sequence[str], digits: int, *, lettered: bool) -> list[Cell]:
-    """Make the cells of one system and slice, from its row of each measure."""
+    """Cells of one system and slice, from its rows of each measure."""
     first = measures[0]
     cells = [Cell("(none)" if first[name] is None else _name(first[name])) for name in slices]
     if slices:
@@ -414,7 +383,7 @@ def _row(measures: list[dict[str, Any]], slices: Sequence[str], digits: int, *, 
         value, ends = row["value"], (row["low"], row["high"])
         cells.append(
             Cell(
-                _NO_VALUE if value is None else f"{value:.{digits}f}",
+                _NULL if value is None else f"{value:.{digits}f}",
                 "" if None in ends else "[" + ", ".join(f"{end:.{digits}f}" for end in ends) + "]",
                 row["beats"] if lettered else "↑" * bool(row["beats"]) + "↓" * bool(row["beaten"]),
                 row["best"],
