@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 import polars as pl
 
 from polars_rank.core.errors import DataError, DataWarning, Setting, require_choice
-from polars_rank.core.frames import refuse_names
+from polars_rank.core.frames import as_frames, as_list, refuse_names
 from polars_rank.core.ordering import ItemTies, OrderBy
 from polars_rank.fusion.in_memory import Part, by_item, in_list_order, in_parts, refuse_null_ids
 from polars_rank.fusion.list_ranks import in_lists, placed, query_ids, sorted_sum
@@ -132,7 +132,7 @@ def fuse(
     rank_base: int = 1,
     duplicates: Duplicates | None = None,
     systems: Sequence[str] | None = None,
-    keys: Sequence[str] = (),
+    keys: str | Sequence[str] = (),
     explain: bool = False,
     query: str = "query",
     item: str = "item",
@@ -268,6 +268,7 @@ def fuse(
     │ q     ┆ a    ┆ 0.016393 ┆ 3    │
     └───────┴──────┴──────────┴──────┘
     """
+    runs, keys = as_frames(runs, "runs"), as_list(keys)
     require_choice("method", method, METHODS)
     require_choice("explain", explain, (True, False))
     parameters = _checked(k, gamma, sigma, phi, weighting)

@@ -7,7 +7,7 @@ from typing import TypeVar, cast
 import polars as pl
 
 from polars_rank.core.errors import ArgumentError, DataError, Setting, require_choice, require_columns
-from polars_rank.core.frames import Frame, as_lazy, named_apart, renamed
+from polars_rank.core.frames import Frame, as_frames, as_lazy, as_list, named_apart, renamed
 from polars_rank.core.ordering import ItemTies, OrderBy
 from polars_rank.fusion.list_ranks import in_lists, placed, query_ids, sorted_sum
 from polars_rank.fusion.runs import Columns, Duplicates, Ordering, all_eager, gather, require_number
@@ -43,7 +43,7 @@ def fit_fusion(
     rank_base: int = 1,
     duplicates: Duplicates | None = None,
     systems: Sequence[str] | None = None,
-    keys: Sequence[str] = (),
+    keys: str | Sequence[str] = (),
     query: str = "query",
     item: str = "item",
     score: str = "score",
@@ -114,6 +114,7 @@ def fit_fusion(
     >>> rank.fit_fusion({"bm25": run}, qrels, "posfuse").rows()
     [('posfuse', 'bm25', 1, 0.0), ('posfuse', 'bm25', 2, 1.0)]
     """
+    runs, keys = as_frames(runs, "runs"), as_list(keys)
     require_choice("method", method, TRAINED)
     require_number("min_relevance", min_relevance, low=0)
     if not isinstance(segments, int) or isinstance(segments, bool) or segments < 1:
