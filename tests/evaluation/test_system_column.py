@@ -26,12 +26,9 @@ MORE = [{}, {"queries": "all"}, {"keys": ["model", "day"]}, {"attributes": "kind
 
 
 def ours(options):
-    keys = (
-        {"keys": ["system" if key == "model" else key for key in options["keys"]]}
-        if "keys" in options
-        else {}
-    )
-    return {**options, **keys}
+    if "keys" not in options:
+        return options
+    return {**options, "keys": ["system" if key == "model" else key for key in options["keys"]]}
 
 
 @pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])

@@ -9,9 +9,7 @@ from test_chunks import CALLS, JUDGED, PER_QUERY, PLACES, QRELS, RUN, assert_sam
 
 import polars_rank as rank
 from polars_rank.core.errors import DataError
-from polars_rank.reporting import charts, curves
-from polars_rank.reporting.leaderboards import leaderboard, standings
-from polars_rank.reporting.page import page
+from polars_rank.reporting.leaderboards import standings
 
 OTHERS = {
     "pandas": lambda frame: frame.to_pandas(),
@@ -32,14 +30,15 @@ MORE = {
         lambda run, qrels, kinds: rank.evaluate(run, "AP", qrels=qrels, attributes=kinds, by="kind"),
     ),
     "standings": ((PER_QUERY,), standings),
-    "precision_recall": ((JUDGED,), curves.precision_recall),
-    "by_cutoff": ((JUDGED,), curves.by_cutoff),
 }
 FRAMES = {name: call for name, call in CALLS.items() if name not in NOT_OURS} | MORE
 TEXTS = {
-    "leaderboard": ((PER_QUERY,), leaderboard),
-    "page": ((JUDGED,), lambda judged: page(judged, ["nDCG@10"])),
-    "systems_chart": ((PER_QUERY,), lambda table: charts.systems_chart(table).to_json()),
+    "leaderboard": ((PER_QUERY,), rank.leaderboard),
+    "page": ((JUDGED,), lambda judged: rank.page(judged, ["nDCG@10"])),
+    "systems_chart": ((PER_QUERY,), lambda table: rank.systems_chart(table).to_json()),
+    "differences_chart": ((PER_QUERY,), lambda t: rank.differences_chart(t, "x", "y", "AP").to_json()),
+    "precision_recall_chart": ((JUDGED,), lambda t: rank.precision_recall_chart(t).to_json()),
+    "cutoffs_chart": ((JUDGED,), lambda t: rank.cutoffs_chart(t).to_json()),
 }
 kinds = pytest.mark.parametrize("kind", OTHERS)
 

@@ -107,9 +107,8 @@ def page(
     Examples
     --------
     >>> import polars_rank as rank
-    >>> from polars_rank.reporting.page import page
     >>> run, qrels, _, items = rank.example()
-    >>> html = page(rank.judge(run, qrels), ["nDCG@10", "AP"], "bm25", items=items)
+    >>> html = rank.page(rank.judge(run, qrels), ["nDCG@10", "AP"], "bm25", items=items)
     >>> html[:15], "https://" in html
     ('<!doctype html>', False)
     """
