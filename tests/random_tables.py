@@ -90,7 +90,8 @@ def tables(draw):
     qrels = {"query": column(ids[1:], size), "item": column(ids, size)}
     schema = {"query": dtype, "item": dtype if dtype == pl.String else pl.Int64}
     if draw(st.integers(0, 4)):
-        qrels["relevance"] = column([0, 1, 2, 3, -1, None], size)
+        grades = draw(st.sampled_from([[0, 1, 2, 3, -1, None], [None, None, 1], [None]]))
+        qrels["relevance"] = column(grades, size)
         schema["relevance"] = draw(st.sampled_from([pl.Int8, pl.Float64]))
         if schema["relevance"] == pl.Float64:
             qrels["relevance"] = column([0.0, 0.5, 1.0, 3.0, -2.0, None, float("nan")], size)
@@ -98,3 +99,28 @@ def tables(draw):
     if draw(st.integers(0, 3)):
         judgements = judgements.unique(["query", "item"])
     return frame, judgements
+
+
+@st.composite
+def judged_tables(draw):
+    """Draw a judged table with null keys, tied and fractional ranks, and rankings without a grade."""
+    size = draw(st.integers(1, 12))
+    columns = {
+        "query": column(["q", "r", None], size),
+        "item": column(["a", "b", "c", "d", None], size),
+        "rank": column(draw(st.sampled_from([[1, 2, 3, 7, -1, None], [0, 1, 2]])), size),
+        "relevance": column(draw(st.sampled_from([[0, 1, 2, -1, None], [None, 1], [None]])), size),
+    }
+    schema = {"query": pl.String, "item": pl.String, "rank": pl.Int64, "relevance": pl.Int8}
+    if draw(st.booleans()):
+        columns["system"], schema["system"] = column(["s", "t", None], size), pl.String
+    if draw(st.booleans()):
+        numbers = [1.0, 1.5, 1.5, 2.0, 0.5, float("nan"), None, *draw(st.sampled_from([[], [float("inf")]]))]
+        columns["rank"], schema["rank"] = column(numbers, size), pl.Float64
+    if draw(st.booleans()):
+        grades = [0.0, 0.5, 1.0, 3.0, -2.0, float("nan"), None, *draw(st.sampled_from([[], [float("-inf")]]))]
+        columns["relevance"], schema["relevance"] = column(grades, size), pl.Float64
+    table = pl.DataFrame({name: draw(values) for name, values in columns.items()}, schema=schema)
+    if draw(st.booleans()):
+        return table.drop("item")
+    return table.unique(schema.keys() - {"rank", "relevance"}) if draw(st.integers(0, 3)) else table

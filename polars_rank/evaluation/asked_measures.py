@@ -37,7 +37,7 @@ def read_measures(
 
 
 def _of_judged_table(name: str, convention: str | None) -> Call:
-    """Read a measure, and refuse one that takes a row a query: over a row an item it means nothing."""
+    """Parse a measure; refuse one that takes one row per query, since a judged table has one per item."""
     call = parse(name, convention=convention)
     if any(parameter.default is parameter.empty for parameter in call.measure.parameters.values()):
         raise ValueError(
@@ -48,7 +48,7 @@ def _of_judged_table(name: str, convention: str | None) -> Call:
 
 
 def columns_read(calls: Calls) -> set[str]:
-    """Name what the measures read, under the names of their arguments."""
+    """Columns that the measures read, by the names of their arguments."""
     return {
         name
         for call in calls.values()
@@ -57,7 +57,7 @@ def columns_read(calls: Calls) -> set[str]:
 
 
 def needs_judgements(call: Call | pl.Expr) -> bool:
-    """Tell whether a ranking without a judged row has no value; an expression is told by its name."""
+    """Whether a ranking without a judged row has no value; expressions are recognized by their names."""
     if isinstance(call, Call):
         return call.measure.needs_judgements
     renamed = call.meta.output_name() != call.meta.undo_aliases().meta.output_name()

@@ -1,4 +1,4 @@
-"""Per-query values of a judged table or a run, and their summary over queries."""
+"""Score a judged table or a run per query, and summarize the per-query table."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack, get_args
@@ -55,7 +55,7 @@ _VARIES = (
 
 
 class JudgingOptions(TypedDict, total=False):
-    """The options that `evaluate` hands on to `judge`."""
+    """Options that `evaluate` passes to `judge`."""
 
     attributes: str | Sequence[str] | Frame | None
     order_by: OrderBy | None
@@ -184,7 +184,7 @@ def evaluate(
 
 
 def _by_ranking(calls: Calls, convention: str | None) -> list[tuple[dict[str, Any], Calls]]:
-    """Sort the calls by the arguments of `judge` that the convention has for them."""
+    """Group the calls by the arguments of `judge` that the convention sets for them."""
     rules = convention_of(convention, programs())
     groups: list[tuple[dict[str, Any], dict[str, Call | pl.Expr]]] = []
     for name, call in calls.items():
@@ -200,7 +200,7 @@ def _by_ranking(calls: Calls, convention: str | None) -> list[tuple[dict[str, An
 def _side_by_side(
     tables: Sequence[pl.LazyFrame], ranking: Sequence[str], by: Sequence[str], calls: Calls
 ) -> pl.LazyFrame:
-    """Join per-query tables; a ranking that does not count for a measure has no value of it."""
+    """Join per-query tables; a ranking that does not count for a measure gets null."""
     if len(tables) == 1:
         return tables[0]
     on = list(dict.fromkeys([*ranking, *by]))
@@ -434,7 +434,7 @@ def summarize(
 def _aggregates(
     schema: pl.Schema, slices: Sequence[str], measures: Sequence[str] | None, convention: str | None
 ) -> dict[str, Aggregate]:
-    """Tell the aggregate of each measure column; a column with a name of its own is averaged."""
+    """Aggregate of each measure column; a column whose name is not a measure is averaged."""
     convention_of(convention, programs())
     found: dict[str, Aggregate] = {}
     for name in measures if measures is not None else schema.names():

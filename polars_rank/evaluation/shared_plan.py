@@ -1,8 +1,8 @@
-"""The core measures as one flat plan: the values of their expressions, near the cost of grouping.
+"""One plan for several core measures: the values of their expressions at about the cost of one group-by.
 
-A sort or a list within an aggregation leaves the streaming engine, and the whole group-by with it. So the
-relevant rows alone, which are few, are grouped into sums and lists; lists are worked on as columns of a
-table of one row a ranking; and all measures and cutoffs share what they have in common.
+A sort or a list within an aggregation cannot stream, so the whole group-by would not. The plan groups only
+the relevant rows, which are few, into sums and lists. It then works on the lists as columns of a table with
+one row per ranking. All measures and cutoffs share the blocks that they have in common.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,7 +50,7 @@ class SharedPlan:
         for call in calls.values():
             _value(call, asked)
         self._columns = columns
-        # A grade between 0 and 1 gains, and is not relevant: whole grades have none.
+        # A grade between 0 and 1 has a gain but is not relevant; whole grades have no such value.
         self._whole = schema[relevance].is_integer()
         self._between = asked.gains and not self._whole
         self._least = min([*asked.leasts, 1]) if asked.gains else min(asked.leasts, default=1)
@@ -97,7 +97,7 @@ def _value(call: Call, shared: "_Shared") -> pl.Expr:
 
 
 class _Shared(Blocks):
-    """Blocks made once for all measures: terms a row, sums and lists a ranking, worked lists.
+    """Blocks made once for all measures: terms per row, sums and lists per ranking, results of lists.
 
     The rows are those of grades from `sure`, or above it if it is 0; the ideals have at most `depth` items.
     """
@@ -192,7 +192,7 @@ class _Shared(Blocks):
         return _rank if self._all_pass(least) else _rank.filter(_grade >= least)
 
     def _all_pass(self, least: float) -> bool:
-        # Where the filter has let only such grades through, asking again costs time.
+        # If the filter let only such grades through, a second test would only cost time.
         self.leasts.add(least)
         return least <= self.sure
 

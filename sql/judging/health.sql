@@ -13,7 +13,7 @@ WITH
             COLUMNS([
                 c FOR c IN (*)
                 IF lower(c) IN ('query', 'item')
-                OR list_contains([lower(x) FOR x IN coalesce(keys, ['system'])], lower(c))
+                OR list_contains(rank.main._names(keys, otherwise := ['system']), lower(c))
             ]) IS NULL AS '_rank_null_\0'
         FROM query_table(run)
     ),
@@ -27,7 +27,7 @@ WITH
             ]) AS id,
             struct_pack(*COLUMNS([
                 c FOR c IN (*)
-                IF lower(c) = 'query' OR list_contains([lower(x) FOR x IN coalesce(keys, ['system'])], lower(c))
+                IF lower(c) = 'query' OR list_contains(rank.main._names(keys, otherwise := ['system']), lower(c))
             ])) AS ranking,
             greatest(*COLUMNS([c FOR c IN (*) IF c LIKE '_rank_null_%'])) AS incomplete,
             COLUMNS([
@@ -104,8 +104,10 @@ WITH
             g.number AS ranking,
             CASE WHEN NOT isnan(r.relevance::double) THEN r.relevance::double END AS relevance,
             CASE WHEN NOT isnan(r.rank::double) THEN r.rank::double END AS rank,
-            CASE WHEN NOT isnan(r.score::double) THEN r.score::double * CASE WHEN descending THEN 1 ELSE -1 END + 0.0 END
-                AS score,
+            CASE
+                WHEN NOT isnan(r.score::double)
+                    THEN r.score::double * CASE WHEN try_cast(descending AS boolean) THEN 1 ELSE -1 END + 0.0
+            END AS score,
             list_contains(n.names, 'score') AS has_score,
             list_contains(n.names, 'rank') AS has_rank
         FROM _rank_rows AS r
@@ -276,15 +278,15 @@ WITH
         FROM _rank_both_orders
         WHERE by_score > by_rank + equal_rank - 1 OR by_rank > by_score + equal_score - 1
         UNION ALL
-        SELECT 18, 'tie across k', query, NULL, NULL FROM _rank_placed WHERE position = k AND key = next_key
+        SELECT 18, 'tie across k', query, NULL, NULL FROM _rank_placed WHERE position = try_cast(k AS double) AND key = next_key
         UNION ALL
         SELECT 19, 'unjudged within k', query, item, NULL
         FROM _rank_placed
         WHERE
             CASE
-                WHEN qrels IS NULL THEN rank <= k AND relevance IS NULL
+                WHEN qrels IS NULL THEN rank <= try_cast(k AS double) AND relevance IS NULL
                 ELSE
-                    position <= k
+                    position <= try_cast(k AS double)
                     AND query IN (SELECT query FROM _rank_graded)
                     AND (query, item) NOT IN (SELECT (query, item) FROM _rank_graded WHERE relevance IS NOT NULL)
             END
@@ -308,11 +310,11 @@ WITH
         SELECT 21, 'no grade reaches min_relevance', query, NULL, NULL
         FROM _rank_graded
         GROUP BY query
-        HAVING coalesce(max(relevance) < min_relevance, TRUE)
+        HAVING coalesce(max(relevance) < try_cast(min_relevance AS double), TRUE)
         UNION ALL
         SELECT 21.5, 'grade infinite', query, item, NULL FROM _rank_graded WHERE isinf(relevance)
         UNION ALL
-        SELECT 22, 'grade above max_relevance', query, item, NULL FROM _rank_graded WHERE relevance > max_relevance
+        SELECT 22, 'grade above max_relevance', query, item, NULL FROM _rank_graded WHERE relevance > try_cast(max_relevance AS double)
         UNION ALL
         SELECT DISTINCT ON (ranking)
             23, 'no judged item is missing anywhere: recall and ideals come from the returned rows only', query, NULL, NULL
@@ -329,14 +331,25 @@ WITH
     ),
 
     _rank_checked AS (
-        SELECT 1 AS passed FROM _rank_names
+        SELECT 1 AS passed
+        FROM (
+            SELECT
+                names,
+                coalesce(
+                    rank.main._fault(
+                        try_cast(k AS double) >= 1 AND try_cast(k AS double) % 1 = 0, 'k must be a whole number of at least 1', k
+                    ),
+                    rank.main._switch_fault('descending', descending),
+                    rank.main._min_relevance_fault(min_relevance),
+                    rank.main._positive_fault('max_relevance', max_relevance),
+                    CASE WHEN qrels IS NULL THEN 'the table' ELSE 'run' END || ' has no column '
+                    || rank.main._missing(keys, names) || ' (keys); its columns are ' || names::varchar
+                ) AS fault
+            FROM _rank_names
+        )
         WHERE
             CASE
-                WHEN coalesce(k < 1 OR k % 1 != 0, TRUE)
-                    THEN error('k must be a whole number of at least 1, got ' || coalesce(k::varchar, 'NULL'))
-                WHEN descending IS NULL THEN error('descending must be true or false; got NULL')
-                WHEN NOT list_has_all(names, [lower(x) FOR x IN coalesce(keys, [])])
-                    THEN error('not all of the keys ' || keys::varchar || ' are among the columns ' || names::varchar)
+                WHEN fault IS NOT NULL THEN error(fault)
                 WHEN qrels IS NULL AND NOT list_has_all(names, ['rank', 'relevance'])
                     THEN
                         error(

@@ -27,35 +27,35 @@ WITH
             struct_pack(*COLUMNS([
                 c FOR c IN (*)
                 IF c = '_rank_none'
-                OR (lower(c) = 'system' AND list_contains([lower(k) FOR k IN coalesce(keys, ['system'])], 'system'))
+                OR (lower(c) = 'system' AND list_contains(rank.main._names(keys, otherwise := ['system']), 'system'))
             ])) AS system_key,
             struct_pack(*COLUMNS([
                 c FOR c IN (*)
                 IF c = '_rank_none' OR (
                     lower(c) NOT IN ('system', 'query', 'item')
-                    AND list_contains([lower(k) FOR k IN coalesce(keys, ['system'])], lower(c))
+                    AND list_contains(rank.main._names(keys, otherwise := ['system']), lower(c))
                 )
             ])) AS other_keys,
             struct_pack(*COLUMNS([
                 c FOR c IN (*)
                 IF c = '_rank_none' OR (
-                    list_contains([lower(a) FOR a IN coalesce(try_cast(attributes AS varchar []), [])], lower(c))
-                    AND NOT list_contains([lower(k) FOR k IN coalesce(keys, ['system'])], lower(c))
+                    list_contains(rank.main._names(try_cast(attributes AS varchar [])), lower(c))
+                    AND NOT list_contains(rank.main._names(keys, otherwise := ['system']), lower(c))
                 )
             ])) AS about,
             struct_pack(*COLUMNS([
                 c FOR c IN (*)
                 IF NOT list_contains(
                     ['query', 'item', 'rank', '_rank_blank', '_rank_no_score']
-                    || [lower(k) FOR k IN coalesce(keys, ['system'])]
-                    || [lower(a) FOR a IN coalesce(try_cast(attributes AS varchar []), [])],
+                    || rank.main._names(keys, otherwise := ['system'])
+                    || rank.main._names(try_cast(attributes AS varchar [])),
                     lower(c)
                 )
             ])) AS kept,
             COLUMNS([
                 c FOR c IN (*)
                 IF lower(c) = CASE
-                    WHEN list_contains([lower(x) FOR x IN (*)], 'score') AND coalesce(order_by, '') != 'rank' THEN 'score'
+                    WHEN list_contains([lower(x) FOR x IN (*)], 'score') AND coalesce(order_by::varchar, '') != 'rank' THEN 'score'
                     ELSE '_rank_no_score'
                 END
             ]) AS score,
@@ -64,7 +64,7 @@ WITH
                 IF lower(c) = CASE
                     WHEN
                         list_contains([lower(x) FOR x IN (*)], 'rank')
-                        AND (order_by = 'rank' OR NOT list_contains([lower(x) FOR x IN (*)], 'score'))
+                        AND (order_by::varchar = 'rank' OR NOT list_contains([lower(x) FOR x IN (*)], 'score'))
                         THEN 'rank'
                     ELSE '_rank_none'
                 END
@@ -82,26 +82,33 @@ WITH
             kept,
             score,
             place,
-            typeof(score) != 'ENUM(''no score'')' AS by_score,
             CASE
-                WHEN typeof(item) LIKE 'ENUM%' OR (ties = 'item-text-descending' AND typeof(item) != 'BLOB')
+                WHEN typeof(item) LIKE 'ENUM%' OR (ties::varchar = 'item-text-descending' AND typeof(item) != 'BLOB')
                     THEN item::varchar
             END AS item_text,
-            CASE WHEN descending THEN 1 ELSE -1 END * CASE
+            CASE
+                -- The given rank, from 1; lower is better.
+                WHEN typeof(score) = 'ENUM(''no score'')'
+                    THEN CASE
+                        WHEN NOT isnan(try_cast(place AS double))
+                            THEN try_cast(rank_base AS double) - 1 - try_cast(place AS double)
+                    END
                 WHEN isnan(try_cast(score AS double)) THEN NULL
-                -- What float32 can't hold is an error here, and infinite elsewhere.
-                WHEN score_dtype = 'float32'
+                WHEN score_dtype::varchar = 'float32'
                     THEN coalesce(try_cast(try_cast(score AS double) AS float)::double, try_cast(score AS double) * 1e300)
                 ELSE try_cast(score AS double)
-            END AS points,
+            END * CASE WHEN try_cast(descending AS boolean) OR typeof(score) = 'ENUM(''no score'')' THEN 1 ELSE -1 END AS points,
             -- Beyond 2^53 whole numbers that differ are one as floats.
             CASE
-                WHEN typeof(score) IN ('BIGINT', 'UBIGINT', 'HUGEINT') AND score_dtype = 'float64'
-                    THEN CASE WHEN descending THEN 1 ELSE -1 END * try_cast(score AS hugeint)
+                WHEN typeof(score) IN ('BIGINT', 'UBIGINT', 'HUGEINT') AND score_dtype::varchar = 'float64'
+                    THEN CASE WHEN try_cast(descending AS boolean) THEN 1 ELSE -1 END * try_cast(score AS hugeint)
             END AS whole
         FROM _rank_packed
-        WHERE NOT blank AND NOT coalesce(drop_identical AND query::varchar = item::varchar, FALSE)
+        WHERE NOT blank AND NOT coalesce(try_cast(drop_identical AS boolean) AND query::varchar = item::varchar, FALSE)
     ),
+
+    -- A query that loses all its rows to drop_identical is a ranking still.
+    _rank_own AS (SELECT DISTINCT query, system_key, other_keys FROM _rank_packed WHERE NOT blank),
 
     _rank_grades AS (
         SELECT
@@ -125,10 +132,9 @@ WITH
                 SELECT query, item FROM query_table(run) WHERE FALSE
             )
         )
-        WHERE NOT coalesce(drop_identical AND query::varchar = item::varchar, FALSE)
     ),
 
-    _rank_qrels AS (
+    _rank_judgements AS (
         SELECT
             query,
             item,
@@ -139,37 +145,42 @@ WITH
         GROUP BY query, item
     ),
 
-    _rank_own AS (SELECT DISTINCT query, system_key, other_keys FROM _rank_rows),
+    _rank_judged_queries AS (SELECT DISTINCT query FROM _rank_judgements WHERE grade IS NOT NULL),
 
-    _rank_ranked AS (
+    _rank_qrels AS (
+        SELECT query, item, grade FROM _rank_judgements
+        WHERE queries::varchar IN ('run', 'all') OR query IN (SELECT query FROM _rank_judged_queries)
+    ),
+
+    _rank_ordered AS (
         SELECT
             r.query,
             r.system_key,
             r.other_keys,
             r.item,
             r.kept,
+            r.score,
+            r.points,
             q.grade,
             CASE
-                WHEN r.by_score AND ties = 'best'
+                WHEN ties::varchar = 'best'
                     THEN
                         row_number() OVER (
                             ranking ORDER BY
                                 r.points DESC NULLS LAST, r.whole DESC, coalesce(q.grade, 0) DESC, r.item_text DESC, r.item DESC
                         )
-                WHEN r.by_score AND ties = 'worst'
+                WHEN ties::varchar = 'worst'
                     THEN
                         row_number() OVER (
                             ranking ORDER BY
                                 r.points DESC NULLS LAST, r.whole DESC, coalesce(q.grade, 0) ASC, r.item_text DESC, r.item DESC
                         )
-                WHEN r.by_score AND ties = 'item-ascending'
+                WHEN ties::varchar = 'item-ascending'
                     THEN row_number() OVER (ranking ORDER BY r.points DESC NULLS LAST, r.whole DESC, r.item_text ASC, r.item ASC)
-                WHEN r.by_score AND (typeof(r.item) LIKE 'ENUM%' OR ties = 'item-text-descending')
+                WHEN typeof(r.item) LIKE 'ENUM%' OR ties::varchar = 'item-text-descending'
                     THEN row_number() OVER (ranking ORDER BY r.points DESC NULLS LAST, r.whole DESC, r.item_text DESC, r.item DESC)
-                WHEN r.by_score
-                    THEN row_number() OVER (ranking ORDER BY r.points DESC NULLS LAST, r.whole DESC, r.item DESC)
-                WHEN NOT isnan(r.place::double) THEN r.place + (1 - rank_base)
-            END AS rank
+                ELSE row_number() OVER (ranking ORDER BY r.points DESC NULLS LAST, r.whole DESC, r.item DESC)
+            END AS position
         FROM _rank_rows AS r
         LEFT JOIN _rank_qrels AS q ON r.query = q.query AND r.item = q.item
         -- Types are known to the planner: without keys it sorts by the query alone, and of the windows it keeps one.
@@ -181,14 +192,34 @@ WITH
         )
     ),
 
+    -- Given ranks become places that no two rows share: equal ones count on, gaps are kept.
+    _rank_ranked AS (
+        SELECT
+            query,
+            system_key,
+            other_keys,
+            item,
+            kept,
+            grade,
+            CASE
+                WHEN typeof(score) != 'ENUM(''no score'')' THEN position
+                WHEN points IS NOT NULL
+                    THEN
+                        position + max(try_cast(floor(-points) AS bigint) - position) OVER (
+                            PARTITION BY query, system_key, other_keys ORDER BY position ROWS UNBOUNDED PRECEDING
+                        )
+            END AS rank
+        FROM _rank_ordered
+    ),
+
     _rank_returned AS (
         SELECT * FROM _rank_ranked
         WHERE
-            (depth IS NULL OR rank IS NULL OR rank <= depth)
-            AND (coalesce(queries, '') IN ('run', 'all') OR query IN (SELECT query FROM _rank_qrels))
+            (depth IS NULL OR rank IS NULL OR rank <= try_cast(depth AS double))
+            AND (coalesce(queries::varchar, '') IN ('run', 'all') OR query IN (SELECT query FROM _rank_qrels))
         QUALIFY
             CASE
-                WHEN duplicates = 'error' THEN 1
+                WHEN duplicates::varchar = 'error' THEN 1
                 ELSE row_number() OVER (PARTITION BY query, system_key, other_keys, item ORDER BY rank ASC NULLS LAST)
             END = 1
     ),
@@ -211,11 +242,11 @@ WITH
     _rank_rankings AS (
         SELECT query, system_key, other_keys
         FROM _rank_own
-        WHERE queries IN ('run', 'all') OR (queries = 'both' AND query IN (SELECT query FROM _rank_qrels))
+        WHERE queries::varchar IN ('run', 'all') OR (queries::varchar = 'both' AND query IN (SELECT query FROM _rank_judged_queries))
         UNION
         SELECT a.query, s.system_key, a.other_keys
         FROM _rank_asked AS a, _rank_systems AS s
-        WHERE coalesce(queries, '') NOT IN ('run', 'both') AND a.query IN (SELECT query FROM _rank_qrels)
+        WHERE coalesce(queries::varchar, '') NOT IN ('run', 'both') AND a.query IN (SELECT query FROM _rank_judged_queries)
     ),
 
     -- A negative grade loses only its rank, so that no query vanishes.
@@ -228,7 +259,7 @@ WITH
             kept,
             grade,
             CASE
-                WHEN NOT judged_only THEN rank
+                WHEN NOT try_cast(judged_only AS boolean) THEN rank
                 WHEN grade >= 0 AND rank IS NOT NULL
                     THEN
                         rank() OVER (
@@ -249,14 +280,14 @@ WITH
                     AND (typeof(r.system_key) = 'STRUCT(_rank_none INTEGER)' OR k.system_key = r.system_key)
                     AND (typeof(r.other_keys) = 'STRUCT(_rank_none INTEGER)' OR k.other_keys = r.other_keys)
         )
-        WHERE NOT judged_only OR grade IS NOT NULL
+        WHERE NOT try_cast(judged_only AS boolean) OR grade IS NOT NULL
     ),
 
     -- Attributes named as columns of the run: a ranking's own value, else the one that all others of the query have.
     _rank_told AS (
         SELECT query AS _rank_query, system_key AS _rank_system, other_keys AS _rank_other, about.*
-        FROM _rank_rows
-        WHERE try_cast(attributes AS varchar []) IS NOT NULL
+        FROM _rank_packed
+        WHERE NOT blank AND try_cast(attributes AS varchar []) IS NOT NULL
     ),
 
     _rank_agreed AS (
@@ -346,36 +377,27 @@ WITH
     _rank_refusals AS (
         SELECT
             1 AS place,
-            CASE
-                WHEN order_by NOT IN ('score', 'rank')
-                    THEN 'order_by must be one of ''score'', ''rank'', NULL; got ' || order_by::varchar
-                WHEN descending IS NULL THEN 'descending must be true or false; got NULL'
-                WHEN judged_only IS NULL THEN 'judged_only must be true or false; got NULL'
-                WHEN drop_identical IS NULL THEN 'drop_identical must be true or false; got NULL'
-                WHEN coalesce(
-                    ties NOT IN ('item-descending', 'item-ascending', 'item-text-descending', 'best', 'worst'), TRUE
-                )
-                    THEN
-                        'ties must be one of ''item-descending'', ''item-ascending'', ''item-text-descending'', '
-                        || '''best'', ''worst''; got ' || coalesce(ties::varchar, 'NULL')
-                WHEN coalesce(score_dtype NOT IN ('float64', 'float32'), TRUE)
-                    THEN
-                        'score_dtype must be one of ''float64'', ''float32''; got ' || coalesce(score_dtype::varchar, 'NULL')
-                WHEN coalesce(rank_base NOT IN (0, 1), TRUE)
-                    THEN 'rank_base must be one of 0, 1; got ' || coalesce(rank_base::varchar, 'NULL')
-                WHEN coalesce(queries NOT IN ('qrels', 'both', 'run', 'all'), TRUE)
-                    THEN
-                        'queries must be one of ''qrels'', ''both'', ''run'', ''all''; got '
-                        || coalesce(queries::varchar, 'NULL')
-                WHEN coalesce(duplicates NOT IN ('error', 'first', 'max'), TRUE)
-                    THEN
-                        'duplicates must be one of ''error'', ''first'', ''max''; got '
-                        || coalesce(duplicates::varchar, 'NULL')
-                WHEN depth < 1 OR depth % 1 != 0
-                    THEN
-                        'depth must be a whole number of at least 1, got ' || depth::varchar
-                        || '; use NULL for whole rankings'
-            END AS message
+            coalesce(
+                CASE WHEN order_by IS NOT NULL THEN rank.main._word_fault('order_by', order_by, ['score', 'rank']) END,
+                rank.main._switch_fault('descending', descending),
+                rank.main._switch_fault('judged_only', judged_only),
+                rank.main._switch_fault('drop_identical', drop_identical),
+                rank.main._word_fault(
+                    'ties', ties, ['item-descending', 'item-ascending', 'item-text-descending', 'best', 'worst']
+                ),
+                rank.main._word_fault('score_dtype', score_dtype, ['float64', 'float32']),
+                rank.main._fault(try_cast(rank_base AS double) IN (0, 1), 'rank_base must be one of 0, 1', rank_base),
+                rank.main._word_fault('queries', queries, ['qrels', 'both', 'run', 'all']),
+                rank.main._word_fault('duplicates', duplicates, ['error', 'first', 'max']),
+                CASE
+                    WHEN depth IS NOT NULL
+                        THEN rank.main._fault(
+                            try_cast(depth AS double) >= 1 AND try_cast(depth AS double) % 1 = 0,
+                            'depth must be a whole number of at least 1',
+                            depth
+                        ) || '; use NULL for whole rankings'
+                END
+            ) AS message
         UNION ALL
         SELECT
             2,
@@ -388,16 +410,18 @@ WITH
                     THEN 'qrels has no column relevance but score or rank: are run and qrels swapped?'
                 WHEN NOT list_has_any(run_names, ['score', 'rank'])
                     THEN 'run has neither score nor rank; its columns are ' || run_names::varchar
-                WHEN NOT list_contains(run_names, order_by)
-                    THEN 'run has no column ' || order_by || '; its columns are ' || run_names::varchar
-                WHEN NOT list_has_all(run_names, [lower(k) FOR k IN coalesce(keys, [])])
+                WHEN NOT list_contains(run_names, order_by::varchar)
+                    THEN 'run has no column ' || order_by::varchar || '; its columns are ' || run_names::varchar
+                WHEN rank.main._missing(keys, run_names) IS NOT NULL
                     THEN
-                        'run has no column ' || [k FOR k IN keys IF NOT list_contains(run_names, lower(k))][1]
-                        || ' (keys); its columns are ' || run_names::varchar
-                WHEN NOT list_has_all(run_names, [lower(a) FOR a IN coalesce(try_cast(attributes AS varchar []), [])])
+                        'run has no column ' || rank.main._missing(keys, run_names) || ' (keys); its columns are '
+                        || run_names::varchar
+                WHEN typeof(attributes) NOT LIKE '%[]' AND typeof(attributes) NOT IN ('VARCHAR', '"NULL"')
                     THEN
-                        'run has no column '
-                        || [a FOR a IN try_cast(attributes AS varchar []) IF NOT list_contains(run_names, lower(a))][1]
+                        'attributes must be the name of a table or a list of columns of the run, got ' || attributes::varchar
+                WHEN typeof(attributes) LIKE '%[]' AND rank.main._missing(attributes, run_names) IS NOT NULL
+                    THEN
+                        'run has no column ' || rank.main._missing(attributes, run_names)
                         || ' (attributes); its columns are ' || run_names::varchar
                 WHEN list_has_any(run_names || ['item', 'rank', 'relevance'], table_names)
                     THEN
@@ -441,7 +465,7 @@ WITH
                     WHERE COLUMNS([
                         c FOR c IN (*)
                         IF lower(c) IN ('query', 'item')
-                        OR list_contains([lower(k) FOR k IN coalesce(keys, ['system'])], lower(c))
+                        OR list_contains(rank.main._names(keys, otherwise := ['system']), lower(c))
                     ]) IS NOT NULL
                 ) AS nulls
         )
@@ -469,7 +493,7 @@ WITH
                 )
                 || '; duplicates := ''first'' keeps the best-ranked'
             FROM _rank_rows
-            WHERE duplicates = 'error'
+            WHERE duplicates::varchar = 'error'
             GROUP BY query, item, system_key, other_keys
             HAVING count(*) > 1
             LIMIT 1
@@ -480,13 +504,13 @@ WITH
                 'qrels has a row twice with grades ' || grades::varchar
                 || ': query ' || query::varchar || ', item ' || item::varchar
                 || '; duplicates := ''max'' keeps the highest grade'
-            FROM _rank_qrels
-            WHERE (duplicates = 'error' AND copies > 1) OR (duplicates = 'first' AND len(grades) > 1)
+            FROM _rank_judgements
+            WHERE (duplicates::varchar = 'error' AND copies > 1) OR (duplicates::varchar = 'first' AND len(grades) > 1)
             LIMIT 1
         )
         UNION ALL
         SELECT
-            9,
+            10,
             'run and qrels have no query in common: the run has ' || [q::varchar FOR q IN ours]::varchar
             || ', the qrels ' || [q::varchar FOR q IN theirs]::varchar || ' among others'
         FROM (
@@ -503,14 +527,26 @@ WITH
         WHERE NOT EXISTS (SELECT 1 FROM _rank_own WHERE query IN (SELECT query FROM _rank_qrels))
         UNION ALL
         SELECT
-            10,
-            'run.rank holds ' || min(place)::varchar || ', but a run ordered by rank counts from ' || rank_base
-            || CASE WHEN rank_base = 1 THEN '; use rank_base := 0 if it counts from 0' ELSE '' END
+            11,
+            CASE
+                WHEN max(place::double) = 'inf'::double
+                    THEN 'run.rank holds an infinite rank; write null for an item that was not returned'
+                ELSE
+                    'run.rank holds ' || min(place)::varchar || ', but a run ordered by rank counts from ' || rank_base::varchar
+                    || CASE WHEN rank_base = 1 THEN '; use rank_base := 0 if it counts from 0' ELSE '' END
+            END
         FROM _rank_rows
-        WHERE NOT by_score AND place::double < rank_base
+        WHERE typeof(score) = 'ENUM(''no score'')' AND (points > -1 OR points = '-inf'::double)
         HAVING count(*) > 0
         UNION ALL
-        SELECT 11, (
+        SELECT
+            9,
+            'qrels.relevance is ' || grade::varchar || ' for query ' || query::varchar || ', item ' || item::varchar
+            || '; grades are finite numbers: write the highest or lowest grade, or null for an item that is not judged'
+        FROM _rank_grades
+        WHERE isinf(grade)
+        UNION ALL
+        SELECT 12, (
             SELECT 'attributes has query ' || _rank_query::varchar || ' twice; keep one row a query'
             FROM _rank_table
             GROUP BY _rank_query
@@ -518,7 +554,7 @@ WITH
             LIMIT 1
         )
         UNION ALL
-        SELECT 12, (
+        SELECT 13, (
             SELECT
                 'attribute ' || name || ' varies within a ranking (query ' || _rank_query::varchar
                 || '); make it a key: keys := [...]'

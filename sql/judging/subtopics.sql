@@ -32,13 +32,12 @@ WITH RECURSIVE
         GROUP BY query, item, subtopic
         HAVING
             CASE
-                WHEN NOT coalesce(alpha BETWEEN 0 AND 1, FALSE)
-                    THEN error('alpha must be a number from 0 to 1, got ' || coalesce(alpha::varchar, 'NULL'))
-                WHEN NOT coalesce(min_relevance BETWEEN 0 AND 'inf'::double, FALSE)
-                    THEN error('min_relevance must be a number from 0, got ' || coalesce(min_relevance::varchar, 'NULL'))
+                WHEN rank.main._share_fault('alpha', alpha) IS NOT NULL THEN error(rank.main._share_fault('alpha', alpha))
+                WHEN rank.main._min_relevance_fault(min_relevance) IS NOT NULL
+                    THEN error(rank.main._min_relevance_fault(min_relevance))
                 WHEN subtopic IS NULL
                     THEN error('qrels.subtopic has a null: every row needs its subtopic; drop or fill such rows')
-                WHEN count(*) > 1 AND coalesce(duplicates, '') != 'max'
+                WHEN count(*) > 1 AND coalesce(duplicates::varchar, '') != 'max'
                     THEN error(
                         'qrels has a row twice: query ' || query::varchar || ', item ' || item::varchar || ', subtopic '
                         || subtopic::varchar || '; duplicates := ''max'' keeps the highest grade'
@@ -74,9 +73,7 @@ WITH RECURSIVE
             0 AS place,
             FALSE AS placed
         FROM _rank_topics
-        WHERE
-            relevance BETWEEN min_relevance AND 'inf'::double
-            AND NOT coalesce(drop_identical AND query::varchar = item::varchar, FALSE)
+        WHERE relevance >= try_cast(min_relevance AS double)
 
         UNION ALL
 
@@ -95,7 +92,7 @@ WITH RECURSIVE
                 SELECT
                     *,
                     -- Rounded, so that sums of the same terms in another order are equal.
-                    round(sum((1 - alpha::double) ^ seen) OVER (PARTITION BY query, item), 12) AS worth
+                    round(sum((1 - try_cast(alpha AS double)) ^ seen) OVER (PARTITION BY query, item), 12) AS worth
                 FROM _rank_steps
                 WHERE NOT placed
             )

@@ -50,16 +50,31 @@ CREATE OR REPLACE MACRO rank._share_fault(option, value) AS
 CREATE OR REPLACE MACRO rank._empty_fault(empty) AS
     CASE WHEN empty IS NOT NULL THEN rank.main._fault(try_cast(empty AS double) IS NOT NULL, 'empty must be a number or NULL', empty) END;
 
--- The names in a list, in lower case: none where there is no list, and where there is something else.
-CREATE OR REPLACE MACRO rank._names(names) AS
-    [lower(x) FOR x IN coalesce(try_cast(names::varchar AS varchar[]), [])];
+-- Names of columns, in lower case: a list or one text; COLUMNS([…]) reads them when it plans.
+CREATE OR REPLACE MACRO rank._names(names, otherwise := []) AS
+    [
+        lower(x) FOR x IN CASE
+            WHEN names IS NULL THEN otherwise
+            WHEN typeof(names) LIKE '%[]' THEN try_cast(names AS varchar [])
+            ELSE [names::varchar]
+        END
+    ];
 
 CREATE OR REPLACE MACRO rank._names_fault(option, names) AS
     CASE
         WHEN names IS NOT NULL
             THEN rank.main._fault(
-                try_cast(names::varchar AS varchar[]) IS NOT NULL,
+                try_cast(names::varchar AS varchar []) IS NOT NULL,
                 option || ' must be a list of columns, as ' || option || ' := [''day'']',
                 names
             )
     END;
+
+CREATE OR REPLACE MACRO rank._switch_fault(option, value) AS
+    rank.main._fault(
+        list_contains(['true', 'false', '1', '0'], lower(value::varchar)), option || ' must be true or false', value
+    );
+
+-- The first name that is not among the columns; NULL if all are there.
+CREATE OR REPLACE MACRO rank._missing(names, columns) AS
+    [coalesce(x, 'NULL') FOR x IN rank.main._names(names) IF NOT coalesce(list_contains(columns, x), FALSE)][1];

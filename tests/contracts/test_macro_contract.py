@@ -366,7 +366,8 @@ def test_the_shell_program_gives_the_same_values(tmp_path):
     refuse(faults)
 
 
-@pytest.mark.parametrize("name", sorted(MEASURES))
+# Of a query, only its rows are counted.
+@pytest.mark.parametrize("name", sorted(MEASURES.keys() - {"num_queries"}))
 def test_a_date_is_no_number(name):
     for column in set(MEASURES[name].columns) - {"subtopic"}:
         macro = as_macro(Call(name, {}), **{column: "date_of"})

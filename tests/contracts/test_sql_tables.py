@@ -1,9 +1,11 @@
 """The table macros where people call them: other databases, read-only files, CTEs, frames, odd names."""
 
+import contextlib
 import json
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import duckdb
@@ -11,14 +13,19 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from random_tables import ask, assert_same_rows, tables
+from random_tables import ask, assert_same_rows, judged_tables, tables
+from random_tables import database as shared_database
 from test_judging import options
 
 import polars_rank as rank
 from polars_rank import DataError
 from polars_rank.evaluation.per_query import evaluate
 from polars_rank.judging.judged_table import judge
+from polars_rank.measures.catalogue import parse
 from polars_rank.sql import init_text, install
+
+# Few random tables have a judged item among those returned.
+pytestmark = pytest.mark.filterwarnings("ignore::polars_rank.NoMatchWarning")
 
 RUN = pl.DataFrame(
     {"query": ["q", "q", "q", "r"], "item": ["a", "b", "c", "a"], "score": [0.3, 0.2, 0.1, 1.0]},
@@ -38,6 +45,13 @@ NAMES = {
     "r_precision": "Rprec",
     "bpref": "Bpref",
 }
+
+
+def measures(k):
+    whole = {"r_precision", "bpref"}
+    return [getattr(rank, name)(**({} if name in whole else {"k": k})).alias(name) for name in NAMES]
+
+
 EVALUATE = "SELECT query, reciprocal_rank FROM rank.evaluate_run({run}, {qrels})"
 
 
@@ -95,7 +109,124 @@ def test_evaluate_run_gives_the_values_of_judge_and_evaluate(data):
                 ask("evaluate_run", run, qrels, k=k, **chosen)
         return
     expected = ask("evaluate", judged, k=k, **keys)
-    assert_same_rows(ask("evaluate_run", run, qrels, k=k, **chosen), expected)
+    values = ask("evaluate_run", run, qrels, k=k, **chosen)
+    assert_same_rows(values, expected)
+    # Python refuses more: it looks at the unjudged rows too.
+    with contextlib.suppress(DataError):
+        assert_same_rows(values, evaluate(run, measures(k), qrels=qrels, **chosen))
+
+
+@given(judged_tables(), st.sampled_from([1, 2, 10, None]), st.sampled_from([0, 1]))
+def test_both_engines_evaluate_any_judged_table_alike(judged, k, rank_base):
+    try:
+        expected = evaluate(judged.lazy(), measures(k), rank_base=rank_base).collect()
+    except DataError:
+        with pytest.raises(duckdb.Error, match=r"a row twice|rank holds|relevance holds"):
+            ask("evaluate", judged, k=k, rank_base=rank_base)
+        return
+    assert_same_rows(ask("evaluate", judged, k=k, rank_base=rank_base), expected)
+
+
+@pytest.mark.parametrize("missing", ["query", "system"])
+def test_null_is_a_query_and_a_key_like_any_other(missing):
+    table = pl.DataFrame(
+        {"query": "q", "system": ["s", "s", None, None], "rank": [1, 2, 1, 2], "relevance": [1, 0, 1, 0]}
+    )
+    if missing == "query":
+        table = table.rename({"query": "system", "system": "query"})
+    values = ask("evaluate", table)
+    assert values[missing].null_count() == 1
+    assert values["ndcg"].to_list() == values["average_precision"].to_list() == [1.0, 1.0]
+
+
+def test_a_ranking_without_a_judged_row_has_no_value_of_what_needs_judgements():
+    table = pl.DataFrame(
+        {"query": ["q", "q", "r"], "rank": [1, 2, 1], "relevance": [None, float("nan"), 0.0]}
+    )
+    values = ask("evaluate", table).sort("query")
+    for name in NAMES:
+        needed = [None, 0.0] if parse(name).measure.needs_judgements else [0.0, 1.0]
+        assert values[name].to_list() == needed, name
+    run = table.with_columns(item=pl.Series(["a", "b", "a"])).drop("relevance")
+    qrels = pl.DataFrame({"query": ["q", "r"], "item": ["a", "a"], "relevance": [None, 0]})
+    assert_same_rows(ask("evaluate_run", run, qrels, queries="run"), values)
+    assert ask("evaluate_run", run, qrels)["query"].to_list() == ["r"]
+
+
+def test_a_repeated_row_of_a_judged_table_advises_the_key():
+    judged = pl.DataFrame(
+        {"query": "q", "item": ["a", "a"], "rank": [1, 1], "relevance": 1, "day": [1, 2], "market": "de"}
+    )
+    for key in ({}, {"system": pl.lit("s")}, {"system": pl.lit(None, pl.String)}):
+        with pytest.raises(duckdb.Error, match=r"a row twice.*item a.*keys := \['day'\]"):
+            ask("evaluate", judged.with_columns(**key))
+    assert ask("evaluate", judged, keys=["day"])["average_precision"].to_list() == [1.0, 1.0]
+    with pytest.raises(duckdb.Error, match=r"keys := \[\.\.\.\]"):
+        ask("evaluate", judged.drop("day"))
+
+
+def test_ranks_from_zero_are_named_or_refused():
+    judged = pl.DataFrame({"query": "q", "item": ["a", "b"], "rank": [0, 1], "relevance": [1, 0]})
+    with pytest.raises(duckdb.Error, match=r"rank holds 0.*rank_base := 0"):
+        ask("evaluate", judged)
+    assert ask("evaluate", judged, rank_base=0)["ndcg"].to_list() == [1.0]
+
+
+@pytest.mark.parametrize("value", ["inf", "-inf"])
+@pytest.mark.parametrize("macro", ["judge", "evaluate_run"])
+def test_infinite_grades_and_given_ranks_are_refused(value, macro):
+    numbers = pl.DataFrame({"query": "q", "item": ["a", "b"], "number": [1.0, float(value)]})
+    run, qrels = numbers.rename({"number": "rank"}), numbers.rename({"number": "relevance"})
+    for duplicates in ("error", "first", "max"):
+        with pytest.raises(duckdb.Error, match=rf"relevance is {value} for query q, item b"):
+            ask(macro, run.with_columns(rank=pl.Series([1, 2])), qrels, duplicates=duplicates)
+        with pytest.raises(duckdb.Error, match=r"infinite rank|counts from 1"):
+            ask(macro, run, qrels.drop("relevance"), duplicates=duplicates)
+    with pytest.raises(duckdb.Error, match="infinite grade"):
+        ask("evaluate", qrels.with_columns(rank=pl.Series([1, 2])))
+    with pytest.raises(duckdb.Error, match="infinite rank"):
+        ask("evaluate", run.with_columns(relevance=1))
+
+
+@pytest.mark.parametrize("queries", ["qrels", "both", "run", "all"])
+def test_drop_identical_keeps_judgements_and_queries(queries):
+    run = pl.DataFrame(
+        {"query": [0, 0, 0, 1, 1, 1], "item": [0, 1, 2] * 2, "score": [1.0, 0.9, 0.8, 0.0, 1.0, 2.0]}
+    )
+    qrels = pl.DataFrame({"query": [0, 0, 1], "item": [0, 1, 1], "relevance": [1, 1, 1]})
+    options = {"drop_identical": True, "queries": queries}
+    values = ask("evaluate_run", run, qrels, k=1, **options)
+    assert values.select(pl.col("ndcg", "recall").mean()).row(0) == (0.5, 0.25)
+    assert ask("evaluate_run", run, qrels, k=2, **options)["average_precision"].mean() == 0.25
+    run = pl.DataFrame({"query": ["q1", "q2"], "item": ["q1", "d2"], "score": [1.0, 0.5]})
+    qrels = pl.DataFrame({"query": ["q1", "q2"], "item": ["d1", "d2"], "relevance": [1, 1]})
+    values = ask("evaluate_run", run, qrels, k=1, **options)
+    assert dict(values.select("query", "ndcg").rows()) == {"q1": 0.0, "q2": 1.0}
+
+
+@pytest.mark.parametrize("scores", ["1", "i"])
+def test_a_long_ranking_takes_no_quadratic_time(scores):
+    with shared_database().cursor() as cursor:
+        run = f"SELECT 'q' AS query, 'd' || i AS item, {scores} AS score FROM range(100_000) AS t(i)"
+        cursor.execute(f"CREATE TEMP TABLE long AS {run}")
+        cursor.execute("CREATE TEMP TABLE marks AS SELECT query, item FROM long")
+        start = time.process_time()
+        found = cursor.execute("SELECT recall, bpref FROM rank.evaluate_run('long', 'marks')").fetchall()
+        cursor.execute("DROP TABLE long; DROP TABLE marks")
+    assert found == [(10 / 100_000, 1.0)]
+    assert time.process_time() - start < 5
+
+
+def test_keys_as_one_text_and_large_cutoffs(database):
+    database.execute("CREATE TABLE runs AS SELECT *, 's' AS system FROM results")
+    large = f"keys := 'system', k := {2**63}"
+    asked = f"SELECT query, recall FROM rank.evaluate_run('runs', 'judgements', {large}, depth := {2**63})"
+    expected = {"q": 0.5, "r": 1.0, "s": 0.0}
+    assert dict(database.execute(asked).fetchall()) == expected
+    database.execute("CREATE TABLE judged AS FROM rank.judge('runs', 'judgements', keys := 'system')")
+    asked = f"SELECT query, recall FROM rank.evaluate('judged', {large})"
+    assert dict(database.execute(asked).fetchall()) == expected
+    assert database.execute(f"FROM rank.check('runs', 'judgements', {large})").fetchall()
 
 
 @pytest.mark.parametrize("missing", ["reciprocal_rank", "bpref"])
@@ -254,7 +385,23 @@ def test_upper_case_columns(database):
         ("judge('judgements', 'results')", "swapped"),
         ("evaluate('judged', k := 0)", "use NULL for the whole list"),
         ("evaluate('judged', keys := ['sytem'])", "sytem"),
+        ("evaluate('judged', k := 'ten')", "k must be a whole number of at least 1, got ten"),
+        ("evaluate('judged', rank_base := NULL)", "rank_base must be one of 0, 1, got NULL"),
         ("evaluate_run('results', 'judgements', k := 2.5)", "whole number"),
+        ("evaluate_run('results', 'judgements', k := -3)", "whole number"),
+        ("evaluate_run('results', 'judgements', k := 'ten')", "whole number"),
+        ("evaluate_run('results', 'judgements', depth := 'ten')", "depth must be a whole number"),
+        ("evaluate_run('results', 'judgements', depth := -1)", "depth must be a whole number"),
+        ("evaluate_run('results', 'judgements', queries := NULL)", "queries must be one of"),
+        ("evaluate_run('results', 'judgements', ties := 1)", "ties must be one of"),
+        ("evaluate_run('results', 'judgements', descending := 'up')", "descending must be true or false"),
+        ("evaluate_run('results', 'judgements', keys := 'sytem')", "no column sytem"),
+        ("judge('results', 'judgements', keys := 1)", "no column 1"),
+        ("judge('results', 'judgements', attributes := 1)", "attributes must be"),
+        ("check('results', 'judgements', k := 'ten')", "whole number"),
+        ("check('results', 'judgements', descending := 'up')", "descending must be true or false"),
+        ("check('results', 'judgements', min_relevance := NULL)", "min_relevance must be"),
+        ("check('results', 'judgements', keys := 'sytem')", "no column sytem"),
         ("check('results', 'judgements', k := 0)", "whole number"),
         ("check('results', 'judgements', keys := ['sytem'])", "sytem"),
         ("check('results')", "a run needs its qrels"),

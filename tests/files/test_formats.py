@@ -603,7 +603,7 @@ def test_a_bad_line_of_json_is_named(file, line, message):
 )
 def test_a_key_that_comes_twice_is_refused(file, line):
     good = '{"query": "q", "item": "d", "score": 1, "day": 2}'
-    refused(read_run, file(f"{good}\n\n{line}\n"), "line 3", "a key comes twice", repr(line))
+    refused(read_run, file(f"{good}\n\n{line}\n"), "line 3", "a key occurs twice", repr(line))
     refused(read_run, file(line), "line 1", "key")
 
 

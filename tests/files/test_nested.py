@@ -109,7 +109,7 @@ def test_refusals_of_lists():
         from_lists(frame)
     with pytest.raises(DataError, match=r"no column 'itmes'.*did you mean 'items'"):
         from_lists(frame, items="itmes")
-    with pytest.raises(DataError, match=r"frame\.rank has type Int64; expected one list a row"):
+    with pytest.raises(DataError, match=r"frame\.rank has type Int64; expected one list per row"):
         from_lists(frame, items="rank")
     with pytest.raises(ValueError, match="not both"):
         from_lists(frame, scores="score", relevance="score")

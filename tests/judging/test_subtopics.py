@@ -16,6 +16,9 @@ import polars_rank as rank
 from polars_rank import DataError
 from polars_rank.measures.names import parse
 
+# Few random tables have a judged item among those returned.
+pytestmark = pytest.mark.filterwarnings("ignore::polars_rank.NoMatchWarning")
+
 GOLDEN = json.loads((Path(__file__).parents[1] / "conventions" / "pyndeval.json").read_text(encoding="utf-8"))
 QRELS = pl.DataFrame(GOLDEN["qrels"], schema=["query", "subtopic", "item", "relevance"], orient="row")
 RUN = pl.DataFrame(GOLDEN["run"], schema=["query", "item", "score"], orient="row")
@@ -55,6 +58,7 @@ def test_dropping_the_query_itself_keeps_its_judgement():
         {"query": ["q", "q", "r"], "item": ["q", "a", "b"], "subtopic": [1, 2, 1], "relevance": 1}
     )
     judged = rank.judge_subtopics(run, qrels, drop_identical=True)
+    assert_same_rows(ask_tables("judge_subtopics", run, qrels, drop_identical=True), judged)
     rows = judged.select("query", "item", "rank", "subtopic", "ideal_rank").sort("query", "item").rows()
     assert rows == [("q", "a", 1, 2, 2), ("q", "q", None, 1, 1), ("r", "b", None, 1, 1)]
     assert rank.evaluate(judged, "StRecall@2").rows() == [("q", 0.5), ("r", 0.0)]
