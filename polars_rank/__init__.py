@@ -44,7 +44,8 @@ from polars_rank.measures.diversity import (
 from polars_rank.measures.gain import dcg, ideal_dcg, ndcg
 from polars_rank.measures.interpolated import eleven_point_precision, interpolated_precision
 from polars_rank.measures.link import hits_at_k, mean_rank, mean_reciprocal_rank
-from polars_rank.measures.names import to_sql
+from polars_rank.measures.names import parse, to_sql
+from polars_rank.measures.overview import catalogue
 from polars_rank.measures.pool import (
     bpref,
     inferred_ap,
@@ -61,6 +62,16 @@ from polars_rank.measures.preference import compatibility, pairwise_accuracy
 from polars_rank.measures.rating import mae, mse, rmse
 from polars_rank.measures.tied import expected_dcg, expected_ndcg
 from polars_rank.measures.user_models import bpm, insq, inst, nerr, sdcg
+from polars_rank.reporting.charts import (
+    cutoffs_chart,
+    differences_chart,
+    precision_recall_chart,
+    slices_chart,
+    systems_chart,
+)
+from polars_rank.reporting.curves import by_cutoff, precision_recall
+from polars_rank.reporting.leaderboards import leaderboard
+from polars_rank.reporting.page import page
 from polars_rank.sql import install, macros
 
 __version__ = "0.1.0"
@@ -77,11 +88,15 @@ __all__ = [
     "average_precision",
     "bpm",
     "bpref",
+    "by_cutoff",
+    "catalogue",
     "check",
     "compare",
     "compatibility",
+    "cutoffs_chart",
     "dcg",
     "diff",
+    "differences_chart",
     "eleven_point_precision",
     "err",
     "err_ia",
@@ -106,6 +121,7 @@ __all__ = [
     "judge_subtopics",
     "judged_share",
     "kendall_tau",
+    "leaderboard",
     "macros",
     "mae",
     "mean_rank",
@@ -123,9 +139,13 @@ __all__ = [
     "num_relevant_returned",
     "num_returned",
     "p_ia",
+    "page",
     "pairwise_accuracy",
+    "parse",
     "power",
     "precision",
+    "precision_recall",
+    "precision_recall_chart",
     "r_precision",
     "rbo",
     "rbp",
@@ -138,10 +158,12 @@ __all__ = [
     "rrf",
     "sdcg",
     "set_average_precision",
+    "slices_chart",
     "spearman",
     "subtopic_recall",
     "success",
     "summarize",
+    "systems_chart",
     "tau_ap",
     "to_sql",
     "tune_fusion",
@@ -149,3 +171,7 @@ __all__ = [
     "utility",
     "write_run",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 import polars as pl
 import polars.selectors as cs
@@ -12,6 +12,7 @@ from polars_rank.core.errors import DataError, require_columns
 Frame = pl.DataFrame | pl.LazyFrame
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 Name = TypeVar("Name", bound=str)
+T = TypeVar("T")
 
 _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
 
@@ -48,6 +49,20 @@ def is_frame(value: object) -> bool:
     if isinstance(value, pl.DataFrame | pl.LazyFrame):
         return True
     return hasattr(value, "__arrow_c_stream__") and not isinstance(value, pl.Series)
+
+
+def as_frames(frames: T, argument: str) -> T:
+    """Convert a frame, a mapping of names to frames or a sequence of frames with `as_frame`."""
+    taken: Any
+    if is_frame(frames):
+        taken = as_frame(frames, argument)
+    elif isinstance(frames, Mapping):
+        taken = {name: as_frame(frame, f"{argument}[{name!r}]") for name, frame in frames.items()}
+    elif isinstance(frames, Iterable) and not isinstance(frames, str):
+        taken = [as_frame(frame, f"{argument}[{place}]") for place, frame in enumerate(frames)]
+    else:
+        taken = as_frame(frames, argument)
+    return cast(T, taken)
 
 
 def as_lazy(frame: object, table: str) -> pl.LazyFrame:

@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 import polars as pl
 
 from polars_rank.core.errors import DataError, DataWarning, Setting, require_choice
-from polars_rank.core.frames import refuse_names
+from polars_rank.core.frames import as_frames, as_list, refuse_names
 from polars_rank.core.ordering import ItemTies, OrderBy
 from polars_rank.fusion.arguments import ListOrder, RepeatedItems, RunColumns, require_finite
 from polars_rank.fusion.in_memory import QueryBatch, in_batches, refuse_null_ids, rows_by_item, rows_by_list
@@ -116,7 +116,7 @@ def fuse(
     rank_base: int = 1,
     duplicates: RepeatedItems | None = None,
     systems: Sequence[str] | None = None,
-    keys: Sequence[str] = (),
+    keys: str | Sequence[str] = (),
     explain: bool = False,
     query: str = "query",
     item: str = "item",
@@ -253,6 +253,7 @@ def fuse(
     │ q     ┆ a    ┆ 0.016393 ┆ 3    │
     └───────┴──────┴──────────┴──────┘
     """
+    runs, keys = as_frames(runs, "runs"), as_list(keys)
     require_choice("method", method, METHODS)
     require_choice("explain", explain, (True, False))
     require_finite("k", k, low=0)

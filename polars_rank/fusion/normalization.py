@@ -6,7 +6,7 @@ from typing import TypeVar, cast
 import polars as pl
 
 from polars_rank.core.errors import require_choice
-from polars_rank.core.frames import refuse_names
+from polars_rank.core.frames import as_frames, as_list, refuse_names
 from polars_rank.core.ordering import ItemTies, OrderBy
 from polars_rank.fusion.arguments import ListOrder, RepeatedItems, RunColumns, require_finite
 from polars_rank.fusion.ranking import LIST, query_ids, ranked_rows, sorted_lists, with_missing_items
@@ -42,7 +42,7 @@ def normalize_scores(
     rank_base: int = 1,
     duplicates: RepeatedItems | None = None,
     systems: Sequence[str] | None = None,
-    keys: Sequence[str] = (),
+    keys: str | Sequence[str] = (),
     query: str = "query",
     item: str = "item",
     score: str = "score",
@@ -110,6 +110,7 @@ def normalize_scores(
     >>> rank.normalize_scores({"bm25": run}, "min_max").select("item", "score").rows()
     [('a', 1.0), ('c', 0.2), ('b', 0.0)]
     """
+    runs, keys = as_frames(runs, "runs"), as_list(keys)
     require_normalization(method, on_constant, ddof, NORMALIZATIONS)
     order = ListOrder(
         order_by,

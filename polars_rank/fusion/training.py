@@ -6,7 +6,7 @@ from typing import TypeVar, cast
 import polars as pl
 
 from polars_rank.core.errors import require_choice
-from polars_rank.core.frames import Frame, as_lazy, named_apart, renamed
+from polars_rank.core.frames import Frame, as_frames, as_lazy, as_list, named_apart, renamed
 from polars_rank.core.ordering import ItemTies, OrderBy
 from polars_rank.fusion.arguments import ListOrder, RepeatedItems, RunColumns, require_finite, require_whole
 from polars_rank.fusion.ranking import query_ids, ranked_rows, sorted_lists, sorted_sum
@@ -32,7 +32,7 @@ def fit_fusion(
     rank_base: int = 1,
     duplicates: RepeatedItems | None = None,
     systems: Sequence[str] | None = None,
-    keys: Sequence[str] = (),
+    keys: str | Sequence[str] = (),
     query: str = "query",
     item: str = "item",
     score: str = "score",
@@ -103,6 +103,7 @@ def fit_fusion(
     >>> rank.fit_fusion({"bm25": run}, qrels, "posfuse").rows()
     [('posfuse', 'bm25', 1, 0.0), ('posfuse', 'bm25', 2, 1.0)]
     """
+    runs, keys = as_frames(runs, "runs"), as_list(keys)
     require_choice("method", method, TRAINED)
     require_finite("min_relevance", min_relevance, low=0)
     require_whole("segments", segments, 1)

@@ -7,7 +7,7 @@ from typing import TypeVar, cast
 import polars as pl
 
 from polars_rank.core.errors import DataError, require_choice, require_columns
-from polars_rank.core.frames import Frame, as_lazy, column, named_apart, renamed
+from polars_rank.core.frames import Frame, as_frames, as_lazy, as_list, column, named_apart, renamed
 from polars_rank.core.ordering import ItemTies, OrderBy
 from polars_rank.evaluation.per_query import evaluate
 from polars_rank.fusion.arguments import (
@@ -53,7 +53,7 @@ def tune_fusion(
     rank_base: int = 1,
     duplicates: RepeatedItems | None = None,
     systems: Sequence[str] | None = None,
-    keys: Sequence[str] = (),
+    keys: str | Sequence[str] = (),
     query: str = "query",
     item: str = "item",
     score: str = "score",
@@ -121,6 +121,7 @@ def tune_fusion(
     >>> tuned.select("fold", "weights", "in_sample", "held_out", "untuned").rows()[-1]
     (None, [1.0, 2.0], 1.0, 1.0, 0.5)
     """
+    runs, keys = as_frames(runs, "runs"), as_list(keys)
     call = parse(measure)
     _check_grid(methods, normalize, k, descending=descending)
     require_whole("folds", folds, 2)

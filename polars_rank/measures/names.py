@@ -79,8 +79,8 @@ def parse(text: str, *, convention: str | None = None) -> Call:
 
     Examples
     --------
-    >>> from polars_rank.measures.names import parse
-    >>> call = parse("AP(rel=2)@100")
+    >>> import polars_rank as rank
+    >>> call = rank.parse("AP(rel=2)@100")
     >>> call.measure.name, call.options
     ('average_precision', {'k': 100, 'min_relevance': 2})
     """

@@ -35,7 +35,37 @@ _GAINED, _LOST, _INK, _FAINT = "#1f6fb2", "#c4561a", "#2b2f36", "#8a919c"
 def systems_chart(
     per_query: Frame, measures: str | Sequence[str] | None = None, *, interval: SummaryInterval = "t"
 ) -> alt.FacetChart:
-    """Chart of each system's mean with its interval: one panel per measure, the best system on top."""
+    """Chart of each system's mean with its interval: one panel per measure, the best system on top.
+
+    Parameters
+    ----------
+    per_query
+        One row per query and system, one column per measure, as returned by `evaluate`.
+    measures
+        Columns to show; the first one orders the systems. Default: all columns named like a measure.
+    interval
+        As in `summarize`.
+
+    Returns
+    -------
+    altair Chart
+        ``chart.save("chart.png")`` writes it to a file.
+
+    Raises
+    ------
+    DataError
+        If a column is missing.
+    ModuleNotFoundError
+        If Altair is not installed.
+
+    Examples
+    --------
+    >>> import polars_rank as rank
+    >>> run, qrels, queries, _ = rank.example()
+    >>> per_query = rank.evaluate(run, ["nDCG@10", "AP"], qrels=qrels)
+    >>> rank.systems_chart(per_query).to_dict()["columns"]
+    3
+    """
     import altair as alt  # noqa: PLC0415 - an extra; a second
 
     table = as_lazy(per_query, "per_query").collect()
@@ -68,9 +98,38 @@ def systems_chart(
 
 @_needs_altair
 def differences_chart(per_query: Frame, baseline: object, system: object, measure: str) -> alt.LayerChart:
-    """Chart of the difference per query, in descending order, with counts of higher, equal and lower values.
+    """Chart of the difference between two systems per query, in descending order.
 
     With more than 1,000 queries, evenly spaced ones are drawn, including the first and the last.
+
+    Parameters
+    ----------
+    per_query
+        One row per query and system, one column per measure, as returned by `evaluate`.
+    baseline, system
+        The two systems.
+    measure
+        The column to show.
+
+    Returns
+    -------
+    altair Chart
+        ``chart.save("chart.png")`` writes it to a file.
+
+    Raises
+    ------
+    DataError
+        If a column is missing.
+    ModuleNotFoundError
+        If Altair is not installed.
+
+    Examples
+    --------
+    >>> import polars_rank as rank
+    >>> run, qrels, queries, _ = rank.example()
+    >>> per_query = rank.evaluate(run, ["nDCG@10", "AP"], qrels=qrels)
+    >>> rank.differences_chart(per_query, "bm25", "word-tfidf", "AP").to_dict()["title"]["text"]
+    'AP per query: word-tfidf minus bm25'
     """
     import altair as alt  # noqa: PLC0415
 
@@ -112,14 +171,72 @@ def differences_chart(per_query: Frame, baseline: object, system: object, measur
 
 @_needs_altair
 def precision_recall_chart(judged: Frame, *, min_relevance: float = 1) -> alt.LayerChart:
-    """Chart of interpolated precision against recall, one curve per system."""
+    """Chart of interpolated precision against recall, one curve per system.
+
+    Parameters
+    ----------
+    judged
+        A judged table, as returned by `judge`.
+    min_relevance
+        Lowest relevant grade.
+
+    Returns
+    -------
+    altair Chart
+        ``chart.save("chart.png")`` writes it to a file.
+
+    Raises
+    ------
+    DataError
+        If a column is missing.
+    ModuleNotFoundError
+        If Altair is not installed.
+
+    Examples
+    --------
+    >>> import polars_rank as rank
+    >>> run, qrels, queries, _ = rank.example()
+    >>> chart = rank.precision_recall_chart(rank.judge(run, qrels))
+    >>> len(chart.to_dict()["layer"])
+    2
+    """
     curves = precision_recall(as_lazy(judged, "judged"), min_relevance=min_relevance).collect()
     return _lines(curves, ("recall", "recall", {}), ("precision", "interpolated precision"))
 
 
 @_needs_altair
 def cutoffs_chart(judged: Frame, measure: str = "nDCG", cutoffs: Sequence[int] = CUTOFFS) -> alt.LayerChart:
-    """Chart of a measure against its cutoff, one line per system."""
+    """Chart of a measure against its cutoff, one line per system.
+
+    Parameters
+    ----------
+    judged
+        A judged table, as returned by `judge`.
+    measure
+        A name without cutoff, such as ``"nDCG"``.
+    cutoffs
+        The cutoffs.
+
+    Returns
+    -------
+    altair Chart
+        ``chart.save("chart.png")`` writes it to a file.
+
+    Raises
+    ------
+    DataError
+        If a column is missing.
+    ModuleNotFoundError
+        If Altair is not installed.
+
+    Examples
+    --------
+    >>> import polars_rank as rank
+    >>> run, qrels, queries, _ = rank.example()
+    >>> chart = rank.cutoffs_chart(rank.judge(run, qrels), "precision", [5, 10])
+    >>> len(chart.to_dict()["layer"])
+    2
+    """
     means = by_cutoff(as_lazy(judged, "judged"), measure, cutoffs).collect()
     ticks = {"axis": {"values": sorted(cutoffs), "grid": False}, "scale": {"type": "log", "nice": False}}
     return _lines(means, ("k", "cutoff k", ticks), ("value", f"{measure}@k"))
@@ -136,7 +253,39 @@ def slices_chart(
 ) -> alt.FacetChart:
     """Chart of each system's difference from the baseline with its interval, one panel per slice.
 
-    `missing` is as in `compare`.
+    Parameters
+    ----------
+    per_query
+        One row per query and system, one column per measure, as returned by `evaluate`.
+    baseline
+        System to compare the others with.
+    measure
+        The column to show.
+    by
+        Columns to slice by.
+    missing
+        As in `compare`.
+
+    Returns
+    -------
+    altair Chart
+        ``chart.save("chart.png")`` writes it to a file.
+
+    Raises
+    ------
+    DataError
+        If a column is missing.
+    ModuleNotFoundError
+        If Altair is not installed.
+
+    Examples
+    --------
+    >>> import polars_rank as rank
+    >>> run, qrels, queries, _ = rank.example()
+    >>> judged = rank.judge(run, qrels, attributes=queries.select("query", "kind"))
+    >>> per_query = rank.evaluate(judged, "AP", by="kind")
+    >>> rank.slices_chart(per_query, "bm25", "AP", by="kind").to_dict()["columns"]
+    3
     """
     import altair as alt  # noqa: PLC0415
 

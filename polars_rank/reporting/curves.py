@@ -28,7 +28,7 @@ def precision_recall(
     judged: FrameT,
     *,
     min_relevance: float = 1,
-    keys: Sequence[str] = ("system",),
+    keys: str | Sequence[str] = ("system",),
     query: str = "query",
     rank: str = "rank",
     relevance: str = "relevance",
@@ -67,12 +67,12 @@ def precision_recall(
     Examples
     --------
     >>> import polars as pl
-    >>> from polars_rank.reporting.curves import precision_recall
+    >>> import polars_rank as rank
     >>> judged = pl.DataFrame({"query": "q", "rank": [1, 2, 3, None], "relevance": [1, 0, 1, 1]})
-    >>> precision_recall(judged, keys=[])["precision"].round(2).to_list()
+    >>> rank.precision_recall(judged, keys=[])["precision"].round(2).to_list()
     [1.0, 1.0, 1.0, 1.0, 0.67, 0.67, 0.67, 0.0, 0.0, 0.0, 0.0]
     """
-    rows = as_lazy(judged, "judged")
+    rows, keys = as_lazy(judged, "judged"), as_list(keys)
     require_columns(rows.collect_schema(), [*keys, query, rank, relevance], "judged")
     apart = named_apart([*keys, query], "keys")
     ranking = list(apart.values())
@@ -155,9 +155,9 @@ def by_cutoff(
     Examples
     --------
     >>> import polars as pl
-    >>> from polars_rank.reporting.curves import by_cutoff
+    >>> import polars_rank as rank
     >>> judged = pl.DataFrame({"query": "q", "system": "x", "rank": [1, 2, 3], "relevance": [1, 0, 1]})
-    >>> by_cutoff(judged, "P", [1, 2]).rows()
+    >>> rank.by_cutoff(judged, "P", [1, 2]).rows()
     [('x', 1, 1.0), ('x', 2, 0.5)]
     """
     call = parse(measure)

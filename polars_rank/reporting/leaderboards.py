@@ -287,10 +287,9 @@ def leaderboard(
     Examples
     --------
     >>> import polars_rank as rank
-    >>> from polars_rank.reporting.leaderboards import leaderboard
     >>> run, qrels, _, _ = rank.example()
     >>> per_query = rank.evaluate(run, ["nDCG@10"], qrels=qrels)
-    >>> print(leaderboard(per_query, "bm25"))
+    >>> print(rank.leaderboard(per_query, "bm25"))
     | system | nDCG@10 | wins/ties/losses |
     | :--- | ---: | ---: |
     | bm25 | **0.674** [0.634, 0.714] |  |

@@ -107,9 +107,8 @@ def page(
     Examples
     --------
     >>> import polars_rank as rank
-    >>> from polars_rank.reporting.page import page
     >>> run, qrels, *_ = rank.example()
-    >>> html = page(rank.judge(run, qrels), ["nDCG@10", "AP"], "bm25")
+    >>> html = rank.page(rank.judge(run, qrels), ["nDCG@10", "AP"], "bm25")
     >>> html[:15], "https://" in html
     ('<!doctype html>', False)
     """
