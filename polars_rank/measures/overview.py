@@ -43,6 +43,6 @@ def catalogue() -> pl.DataFrame:
         }
         for name, measure in MEASURES.items()
     ]
-    names = pl.List(pl.Struct({"program": pl.String, "name": pl.String}))
-    types = {"low": pl.Float64, "high": pl.Float64, "other_names": names}
+    names = pl.List(pl.Struct({"program": pl.String(), "name": pl.String()}))
+    types: dict[str, pl.DataType] = {"low": pl.Float64(), "high": pl.Float64(), "other_names": names}
     return pl.DataFrame(rows, schema_overrides=types).sort("family", "name")
