@@ -11,7 +11,7 @@ from polars_rank.core.frames import Frame, as_frames, as_lazy, as_list, named_ap
 from polars_rank.core.ordering import ItemTies, OrderBy
 from polars_rank.fusion.list_ranks import in_lists, placed, query_ids, sorted_sum
 from polars_rank.fusion.runs import Columns, Duplicates, Ordering, all_eager, gather, require_number
-from polars_rank.judging.judged_table import judged_table
+from polars_rank.judging.judged_table import judge_lazily
 from polars_rank.judging.options import JudgeOptions
 from polars_rank.measures.binary import average_precision
 
@@ -128,7 +128,7 @@ def fit_fusion(
     if keys:
         rows = rows.unnest("query")
     grades = renamed(as_lazy(qrels, "qrels"), {query: "query", item: "item", relevance: "relevance"})
-    judged = judged_table(
+    judged = judge_lazily(
         rows.select(*ranking, "item", "rank", "length"),
         grades,
         JudgeOptions(keys=[name for name in ranking if name != "query"], order_by="rank"),
