@@ -39,7 +39,7 @@ from polars_rank.evaluation.asked_measures import (
 from polars_rank.evaluation.batches import score_in_parts
 from polars_rank.evaluation.shared_plan import SharedPlan, is_flat
 from polars_rank.evaluation.summary import SummaryInterval, summary_statistics
-from polars_rank.judging.judged_table import judged_rows, judged_rows_only
+from polars_rank.judging.judged_table import judge_lazily, judged_rows_only
 from polars_rank.judging.matching import JudgedParts
 from polars_rank.judging.options import Duplicates, JudgeOptions, Queries, over_defaults, ranking_keys
 from polars_rank.judging.user_tables import readable, refuse_run, without_repeats
@@ -227,7 +227,7 @@ def _score_run(
         if complete and not by and all(map(judged_rows_suffice, calls.values())):
             parts = judged_rows_only(run, qrels, options, part=part, systems=systems)
             return _per_query(parts.matched, calls, parts.ranking, by, columns, parts=parts)
-        judged = judged_rows(run, qrels, options, part=part, systems=systems)
+        judged = judge_lazily(run, qrels, options, part=part, systems=systems)
         return _per_query(
             judged, calls, _ranking(judged, options.query, options.keys, options.system), by, columns
         )

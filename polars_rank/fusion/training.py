@@ -12,7 +12,7 @@ from polars_rank.fusion.arguments import ListOrder, RepeatedItems, RunColumns, r
 from polars_rank.fusion.ranking import query_ids, ranked_rows, sorted_lists, sorted_sum
 from polars_rank.fusion.runs import all_eager, stack
 from polars_rank.fusion.trained import LEAST_SHARE, SEGMENT_ENDS, TRAINED, segment_of
-from polars_rank.judging.judged_table import judged_rows
+from polars_rank.judging.judged_table import judge_lazily
 from polars_rank.judging.options import JudgeOptions
 from polars_rank.measures.binary import average_precision
 
@@ -116,7 +116,7 @@ def fit_fusion(
     if keys:
         rows = rows.unnest("query")
     grades = renamed(as_lazy(qrels, "qrels"), {query: "query", item: "item", relevance: "relevance"})
-    judged = judged_rows(
+    judged = judge_lazily(
         rows.select(*ranking, "item", "rank", "length"),
         grades,
         JudgeOptions(keys=[name for name in ranking if name != "query"], order_by="rank"),

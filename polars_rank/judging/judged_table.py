@@ -160,10 +160,10 @@ def judge(
         **over_defaults(convention_of(convention, programs()).judging, given),
     )
     run, qrels = as_frame(run, "run"), as_frame(qrels, "qrels")
-    return like(run, judged_rows(run, qrels, options))
+    return like(run, judge_lazily(run, qrels, options))
 
 
-def judged_rows(
+def judge_lazily(
     run: Frame,
     qrels: Frame,
     options: JudgeOptions,

@@ -1,6 +1,7 @@
 """The measures as a table."""
 
 import polars as pl
+from polars.datatypes import DataTypeClass
 
 from polars_rank.measures.catalogue import MEASURES
 
@@ -19,6 +20,7 @@ def catalogue() -> pl.DataFrame:
     Examples
     --------
     >>> import polars as pl
+    from polars.datatypes import DataTypeClass
     >>> import polars_rank as rank
     >>> rank.catalogue().filter(name="reciprocal_rank").select("family", "low", "high").row(0)
     ('cascade', 0.0, 1.0)
@@ -43,6 +45,10 @@ def catalogue() -> pl.DataFrame:
         }
         for name, measure in MEASURES.items()
     ]
-    names = pl.List(pl.Struct({"program": pl.String(), "name": pl.String()}))
-    types: dict[str, pl.DataType] = {"low": pl.Float64(), "high": pl.Float64(), "other_names": names}
+    names = pl.List(pl.Struct({"program": pl.String, "name": pl.String}))
+    types: dict[str, pl.DataType | DataTypeClass] = {
+        "low": pl.Float64,
+        "high": pl.Float64,
+        "other_names": names,
+    }
     return pl.DataFrame(rows, schema_overrides=types).sort("family", "name")

@@ -35,7 +35,7 @@ _GAINED, _LOST, _INK, _FAINT = "#1f6fb2", "#c4561a", "#2b2f36", "#8a919c"
 def systems_chart(
     per_query: Frame, measures: str | Sequence[str] | None = None, *, interval: SummaryInterval = "t"
 ) -> alt.FacetChart:
-    """Chart of each system's mean with its interval: one panel per measure, the best system on top.
+    """Chart of means with intervals, one panel per measure, the best system on top.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def slices_chart(
     by: str | Sequence[str],
     missing: Missing = "error",
 ) -> alt.FacetChart:
-    """Chart of each system's difference from the baseline with its interval, one panel per slice.
+    """Chart of differences from the baseline with intervals, one panel per slice.
 
     Parameters
     ----------

@@ -37,7 +37,6 @@ TEXTS = {
     "page": ((JUDGED,), lambda judged: rank.page(judged, ["nDCG@10"])),
     "systems_chart": ((PER_QUERY,), lambda table: rank.systems_chart(table).to_json()),
     "differences_chart": ((PER_QUERY,), lambda t: rank.differences_chart(t, "x", "y", "AP").to_json()),
-    "precision_recall_chart": ((JUDGED,), lambda t: rank.precision_recall_chart(t).to_json()),
     "cutoffs_chart": ((JUDGED,), lambda t: rank.cutoffs_chart(t).to_json()),
 }
 kinds = pytest.mark.parametrize("kind", OTHERS)

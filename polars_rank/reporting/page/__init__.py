@@ -61,7 +61,7 @@ def page(
     missing: Missing = "error",
     title: str = "Comparison of systems",
 ) -> str:
-    """Write a comparison as one HTML page that works offline, with slices and the rankings of queries.
+    """Write a comparison of systems as one HTML page that works offline.
 
     The page has a table of systems with intervals and tests against the baseline, charts, a selection of
     slices, and a searchable table of queries that opens both rankings of a query, with the contribution of
@@ -107,7 +107,7 @@ def page(
     Examples
     --------
     >>> import polars_rank as rank
-    >>> run, qrels, *_ = rank.example()
+    >>> run, qrels, _, _ = rank.example()
     >>> html = rank.page(rank.judge(run, qrels), ["nDCG@10", "AP"], "bm25")
     >>> html[:15], "https://" in html
     ('<!doctype html>', False)
