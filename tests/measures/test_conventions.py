@@ -386,7 +386,7 @@ def test_measures_that_a_program_ranks_apart_stand_side_by_side():
 
 def test_an_unknown_convention_is_refused_with_the_nearest():
     for call in (
-        lambda: rank.judge(RUN, QRELS, convention="trec_eval"),
+        lambda: rank.judge(RUN, QRELS, convention="trec_eval9"),
         lambda: rank.evaluate(RUN, "AP", qrels=QRELS, convention="trec-eval-9"),
         lambda: rank.to_sql("AP", convention="trecevl"),
         lambda: rank.summarize(pl.DataFrame({"AP": [1.0]}), measures=["AP"], convention="trec_eval9"),
