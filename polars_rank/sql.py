@@ -5,6 +5,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from polars_rank.fusion.method_macros import create_method_macros
 from polars_rank.measures.catalogue import MEASURES
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def macros(name: str = "rank", *, persist: bool = False) -> str:
         )
     ]
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    text = f"{text}\n{create_method_macros(text)}\n"
     # Helpers are called as rank.main._name(: the catalogue and its schema. A schema that persists is called
     # without its database, since files are renamed, and attached under other names.
     called = f"{_quoted(name)}."

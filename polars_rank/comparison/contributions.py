@@ -1,4 +1,4 @@
-"""Where a difference between two systems comes from: which queries, and in them which items."""
+"""Contributions to a difference between two systems: by query and by item."""
 
 from collections.abc import Callable, Sequence
 
@@ -37,46 +37,46 @@ def diff(
     rank: str = "rank",
     relevance: str = "relevance",
 ) -> FrameT:
-    r"""Take the difference of two systems apart: what each item adds to it.
+    r"""Break the difference between two systems down by item.
 
-    $measure_b - measure_a = \sum_{items} (contribution_b - contribution_a)$, where an item's contribution
-    is its term of the sum that the measure is: a discounted gain over the ideal (nDCG), $i / rank_i / R$
-    for the i-th relevant item (average precision), $1 / k$ (precision), the whole value for the first
-    relevant item (reciprocal rank, success).
+    $measure_b - measure_a = \sum_{items} (contribution_b - contribution_a)$, where the contribution
+    of an item is its term in the sum that defines the measure: the discounted gain over the ideal (nDCG),
+    $i / rank_i / R$ for the i-th relevant item (average precision), $1 / k$ (precision), the whole value
+    for the first relevant item (reciprocal rank, success).
 
     Parameters
     ----------
     judged_a, judged_b
-        Judged tables of one system each, as `judge` gives them: one row an item that was returned,
-        judged, or both. ``judged.filter(system="bm25")`` takes one out of several.
+        Judged tables of one system each, as returned by `judge`: one row per item that was returned,
+        judged, or both. ``judged.filter(system="bm25")`` selects one of several systems.
     measure
         A name, such as ``"nDCG@10"``, of a measure that is a sum over items: dcg, ndcg, precision, recall,
         f_measure, average_precision, r_precision, success, reciprocal_rank, rbp, err, judged_share,
         num_returned, num_relevant_returned.
     keys
-        Columns beside the query that tell rankings apart, such as a day; `system` is none here.
+        Columns that identify a ranking together with the query, such as a day; not `system`.
     convention
-        A program, such as ``"ranx"``: decides a name that means different things elsewhere.
+        A program, such as ``"ranx"``, that decides the meaning of an ambiguous name.
     query, item, rank, relevance
         Names of the columns.
 
     Returns
     -------
     DataFrame or LazyFrame
-        As `judged_a`. One row an item of a ranking that is in either table: `query`, keys, `item`,
-        `rank_a`, `rank_b` (as given; null where the item was not returned), `relevance` (null where
-        it is unjudged), `contribution_a`, `contribution_b`, `contribution` (b's less a's), Float64, in
-        units of the measure. Within a ranking the largest difference comes first. The sum of
-        `contribution` is the measure of b less that of a, to 1e-12; a ranking that one table lacks
-        counts as 0 there, and a NaN (a grade beyond `max_relevance`) stays NaN.
+        As `judged_a`. One row per ranking and item in either table: `query`, keys, `item`, `rank_a`,
+        `rank_b` (as given; null if not returned), `relevance` (null if unjudged), `contribution_a`,
+        `contribution_b`, `contribution` (b minus a), Float64, in units of the measure. Within a ranking,
+        the largest absolute contribution comes first. The sum of `contribution` is the measure of b minus
+        that of a, to 1e-12; a ranking missing from one table counts as 0 there, and a NaN (a grade above
+        `max_relevance`) stays NaN.
 
     Raises
     ------
     DataError
-        If a column is missing, an item is there twice (several systems in one table), ids are of
-        different kinds, or the tables disagree on a relevance.
+        If a column is missing, an item repeats (several systems in one table), ids are of different
+        kinds, or the tables disagree on a relevance.
     ValueError
-        If the measure is unknown, no sum over items, or has an option `empty` or `judged_only`.
+        If the measure is unknown, not a sum over items, or has an option `empty` or `judged_only`.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def diff(
         b.alias("contribution_b"),
         (b - a).alias("contribution"),
     )
-    # Rounded, so that noise of a sum can't change the order of equal ones.
+    # Rounded, so that rounding errors do not order equal contributions.
     size = pl.col("contribution").abs().round(12)
     top = pl.min_horizontal("rank_a", "rank_b")
     order = [*place[:-1], -size, top, place[-1]]
@@ -143,25 +143,29 @@ def contribution(
     rank: str = "rank",
     relevance: str = "relevance",
 ) -> pl.Expr:
-    """Give each item's part of its ranking's value, for a measure that is a sum over items."""
+    """Contribution of each item to the value of its ranking, for a measure that is a sum over items."""
     name, terms = call.measure.name, call.measure.terms
     if terms is None:
         sums = ", ".join(other.name for other in MEASURES.values() if other.terms is not None)
-        raise ValueError(f"measure {text!r} is {name}, which is no sum over items; those that are: {sums}")
+        raise ValueError(
+            f"measure {text!r} is {name}, which is not a sum over items; measures that are: {sums}"
+        )
     if call.judged_only:
         raise ValueError(f"measure {text!r}: judged_only changes the ranking; give it to judge")
     if not _empty_is_0(call):
-        raise ValueError(f"measure {text!r}: a value for empty queries is no item's; leave empty out")
+        raise ValueError(
+            f"measure {text!r}: no item contributes the value of an empty query; leave empty out"
+        )
     r, g = number(rank).fill_nan(None), number(relevance).fill_nan(None)
     in_order = [r, -g, pl.col(item)]
     term = terms(r, g, call.measure.options | call.options).cast(pl.Float64).fill_null(0.0)
     value = call.expression(rank=rank, relevance=relevance)
-    # The measure itself says what the parts amount to, whatever it divides by.
+    # Scaled so that the terms sum to the measure, whatever its denominator.
     return (value * ratio(term, term.sum())).over(ranking, order_by=in_order)
 
 
 def is_sum_over_items(call: Call) -> bool:
-    """Tell whether `contribution` takes the measure."""
+    """Whether `contribution` accepts the measure."""
     return call.measure.terms is not None and not call.judged_only and _empty_is_0(call)
 
 
@@ -179,35 +183,35 @@ def gains(
     system: str = "system",
     query: str = "query",
 ) -> FrameT:
-    r"""List the queries by what they gain from system a to system b, the largest gain first.
+    r"""Queries by their gain from system a to system b, largest first.
 
     $gain_q = measure_{b,q} - measure_{a,q}$
 
     Parameters
     ----------
     per_query
-        One row a query and system, one column a measure, as `evaluate` gives it.
+        One row per query and system, one column per measure, as returned by `evaluate`.
     a, b
-        Two systems: a gain is b's.
+        Two systems; a gain is a higher value of b.
     measure
         The column to compare.
     by
-        Further columns to carry, attributes or keys; together with the query they name a row of each system.
+        Further columns to keep, attributes or keys; with the query, they identify a row of each system.
     system, query
         Names of the columns.
 
     Returns
     -------
     DataFrame or LazyFrame
-        As `per_query`. One row a query (and `by`) that either system has: `query`, `by`, `value_a`,
-        `value_b`, `gain` (Float64, in units of the measure; null where one of them has no value). The
-        largest gain comes first, the largest loss last of those that are known, equal ones by query:
-        ``.head(10)`` gained most, and of ``.drop_nulls("gain")`` the ``.tail(10)`` lost most.
+        As `per_query`. One row per query (and `by`) of either system: `query`, `by`, `value_a`, `value_b`,
+        `gain` (Float64, in units of the measure; null if one of them has no value). Sorted by gain, largest
+        first and null last, then by query: ``.head(10)`` has the largest gains,
+        ``.drop_nulls("gain").tail(10)`` the largest losses.
 
     Raises
     ------
     DataError
-        If a column is missing, or a system has a query (and `by`) twice.
+        If a column is missing, or a query (and `by`) repeats within a system.
     ValueError
         If a system has no row.
 
@@ -253,7 +257,9 @@ def _refusing_unknown(a: object, b: object, place: Sequence[str]) -> Callable[[p
         for side, name in (("a", a), ("b", b)):
             if name not in systems:
                 hint = nearest(str(name), map(str, systems))
-                raise ValueError(f"{side}={name!r} is no system of per_query{hint}; it has {systems}")
+                raise ValueError(
+                    f"{side}={name!r} is not a system of per_query{hint}; its systems are {systems}"
+                )
         repeated = rows.filter(pl.col("system").is_in([a, b]) & pl.struct(*place, "system").is_duplicated())
         if len(repeated):
             raise DataError(
@@ -271,7 +277,7 @@ def _refusing_repeats(place: Sequence[str], table: str) -> Callable[[pl.DataFram
         if len(repeated):
             raise DataError(
                 f"{table} has two rows of {_first(repeated, place)}; "
-                "take one system, as judged.filter(system=...), and name in keys= what else parts rankings"
+                "keep one system, as in judged.filter(system=...), and name other keys of a ranking in keys="
             )
         return rows
 
@@ -290,6 +296,6 @@ def _refuse_disagreement(both: pl.DataFrame) -> pl.DataFrame:
         place = apart.columns[: apart.columns.index("rank")]
         raise DataError(
             f"relevance of {_first(apart, place)} is {row['relevance']} in judged_a "
-            f"and {row['relevance_b']} in judged_b; judge both runs by the same qrels"
+            f"and {row['relevance_b']} in judged_b; judge both runs with the same qrels"
         )
     return both

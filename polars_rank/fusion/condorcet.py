@@ -1,47 +1,47 @@
-"""Fusion by duels: every item of a query against every other, each list a voter."""
+"""Condorcet and Copeland fusion: compare every two items of a query, each list voting."""
 
 from math import inf
 
 import polars as pl
 
-# Sums of weights that are equal in exact arithmetic must not decide a duel by their last bit.
+# Rounding errors in the sums of weights must not decide a comparison.
 EPSILON = 1e-12
 
-DUEL = ["query", "seat", "rival"]
+PAIR = ["query", "item_number", "opponent"]
 
 
-def contested(rows: pl.LazyFrame, method: str, *, shares: bool) -> pl.LazyFrame:
-    """Add `decided`, the points that an item won, and `term`, each list's share in them (or null).
+def with_pairwise_wins(rows: pl.LazyFrame, method: str, *, shares: bool) -> pl.LazyFrame:
+    """Add `points`, the score of an item, and `term`, the contribution of each list to it (or null).
 
-    Takes a row for each item of a query and each list that answered the query. A list prefers the
-    item with the lower rank, and any item that it returned to one that it did not. The cost grows
-    with the square of the items of a query.
+    `rows` has one row per item of a query and list that answered the query. A list votes for the item
+    with the lower rank, and for an item that it returned over one that it lacks. The cost is quadratic in
+    the number of items of a query.
     """
-    seated = rows.with_columns(seat=pl.col("item").rank("dense").over("query"))
-    voters = seated.filter(pl.col("weight") > 0).select(
-        "query", "list", "weight", "seat", rank=pl.col("rank").fill_null(inf)
+    numbered = rows.with_columns(item_number=pl.col("item").rank("dense").over("query"))
+    voters = numbered.filter(pl.col("weight") > 0).select(
+        "query", "list", "weight", "item_number", rank=pl.col("rank").fill_null(inf)
     )
-    rivals = voters.select("query", "list", rival="seat", other="rank")
-    votes = voters.join(rivals, on=["query", "list"]).filter(pl.col("seat") != pl.col("rival"))
+    opponents = voters.select("query", "list", opponent="item_number", other="rank")
+    votes = voters.join(opponents, on=["query", "list"]).filter(pl.col("item_number") != pl.col("opponent"))
     won = pl.when(pl.col("rank") < pl.col("other")).then("weight").otherwise(0.0)
     lost = pl.when(pl.col("rank") > pl.col("other")).then("weight").otherwise(0.0)
     votes = votes.select(
-        *DUEL, "list", won=won, against=lost if method == "copeland" else pl.lit(0.0), weight="weight"
+        *PAIR, "list", won=won, against=lost if method == "copeland" else pl.lit(0.0), weight="weight"
     )
 
     vote = pl.col("won") - pl.col("against")
     balance, electorate = vote.sum(), pl.col("weight").sum()
-    # Condorcet wants more than half of all lists, Copeland more lists for than against.
+    # Condorcet: more than half of all lists. Copeland: more lists for than against.
     threshold = electorate / 2 if method == "condorcet" else 0.0
-    duels = votes.group_by(DUEL).agg(
+    pairs = votes.group_by(PAIR).agg(
         balance=balance,
-        points=(balance - threshold > EPSILON * electorate).cast(pl.Float64)
+        won_pair=(balance - threshold > EPSILON * electorate).cast(pl.Float64)
         - (balance + threshold < -EPSILON * electorate).cast(pl.Float64),
     )
-    decided = duels.group_by("query", "seat").agg(decided=pl.col("points").sum())
-    result = seated.join(decided, on=["query", "seat"], how="left")
+    totals = pairs.group_by("query", "item_number").agg(points=pl.col("won_pair").sum())
+    result = numbered.join(totals, on=["query", "item_number"], how="left")
     if not shares:
         return result.with_columns(term=pl.lit(None, pl.Float64))
-    share = pl.when(pl.col("points") != 0).then(vote / pl.col("balance").abs()).otherwise(0.0)
-    shared = votes.join(duels, on=DUEL).group_by("query", "list", "seat").agg(term=share.sum())
-    return result.join(shared, on=["query", "list", "seat"], how="left")
+    share = pl.when(pl.col("won_pair") != 0).then(vote / pl.col("balance").abs()).otherwise(0.0)
+    shared = votes.join(pairs, on=PAIR).group_by("query", "list", "item_number").agg(term=share.sum())
+    return result.join(shared, on=["query", "list", "item_number"], how="left")

@@ -1,19 +1,17 @@
-"""The methods of fusion: what a list adds for an item, and what is made of the sum."""
+"""Fusion methods: the term that each list adds for an item, and how the terms combine."""
 
 from collections.abc import Callable, Mapping, Sequence
-from math import frexp
 from typing import NamedTuple
 
 import polars as pl
 
 from polars_rank.core.errors import ArgumentError, Setting
-from polars_rank.fusion.condorcet import contested
-from polars_rank.fusion.list_ranks import sorted_sum, with_absent
+from polars_rank.fusion.condorcet import with_pairwise_wins
 from polars_rank.fusion.normalization import normalized
-from polars_rank.fusion.runs import Weights
-from polars_rank.fusion.training import TRAINED, with_worth
+from polars_rank.fusion.ranking import sorted_sum, with_missing_items
+from polars_rank.fusion.trained import TRAINED, with_estimate
 
-# Methods whose terms are no larger than the weight times the items of a query, where ranks are places.
+# Terms are at most the weight times the number of items of the query, if ranks are positions.
 _BY_POINTS = ("borda", "weighted_borda")
 
 BY_RANK = ("rrf", "isr", "log_isr", "logn_isr", "rbc", *_BY_POINTS, "condorcet", "copeland")
@@ -36,16 +34,16 @@ BY_SCORE = (
 METHODS = (*BY_RANK, *BY_SCORE, *TRAINED)
 
 
-class Scale(NamedTuple):
-    """How scores are brought to one scale."""
+class Normalization(NamedTuple):
+    """Normalization method and its options."""
 
     normalize: str | None = None
     on_constant: float = 0
     ddof: int = 0
 
 
-class Parameters(NamedTuple):
-    """The numbers in the formulas."""
+class MethodOptions(NamedTuple):
+    """Options in the formulas; `unit` is that of `exact_unit`, `by_position` if no list has given ranks."""
 
     k: float | pl.Expr = 60
     gamma: float = 1.0
@@ -53,128 +51,110 @@ class Parameters(NamedTuple):
     phi: float = 0.8
     weighting: str = "multiply"
     unit: float | None = 1.0
-    by_place: bool = False
-    some_weigh_0: bool = True
+    by_position: bool = False
+    has_zero_weights: bool = True
 
 
-def numbers(weights: Weights | None) -> list[float]:
-    """Give the weights without their names."""
-    return [] if weights is None else list(weights.values() if isinstance(weights, Mapping) else weights)
-
-
-# How small a weight, or 1 / k, may be beside 1 for exact sums to keep the digits of their terms.
-_LEAST = 2.0**-30
-
-
-def unit_of(k: Sequence[float], *weights: Weights | None) -> float | None:
-    """Give a power of two above the sum of the weights, for exact sums; None if some terms are too small."""
-    listed = [numbers(each) for each in weights]
-    total = max((sum(each) for each in listed), default=0) or 0.5
-    least = min((weight for each in listed for weight in each if weight > 0), default=total)
-    large = least >= _LEAST * total and max(k, default=0) <= 1 / _LEAST
-    return 2.0 ** frexp(total)[1] if large and 1e-200 < total < 1e200 else None
-
-
-def scored(
+def fuse_rows(
     rows: pl.LazyFrame,
     method: str,
-    parameters: Parameters,
-    scale: Scale,
+    options: MethodOptions,
+    normalization: Normalization,
     *,
     fitted: pl.DataFrame | pl.LazyFrame | None = None,
-    reach: int = 5,
+    half_window: int = 5,
     explain: bool = False,
     by_item: bool = False,
 ) -> pl.LazyFrame:
-    """Fuse placed rows: one row an item of a query, with `score` and `first`, where it first came.
+    """Fuse ranked rows into one row per query and item, with `score` and `first`, its first appearance.
 
-    Of rows that stand `by_item` already, `first` is the row.
+    With `by_item`, the rows are already sorted by `group`, and have `first`.
     """
-    if _needs_absent(method, scale.normalize):
-        rows = with_absent(rows)
+    if _needs_missing_items(method, normalization.normalize):
+        rows = with_missing_items(rows)
     if method in TRAINED:
-        rows = with_worth(rows, method, fitted, reach)
+        rows = with_estimate(rows, method, fitted, half_window)
     if method in (*BY_SCORE, "segfuse"):
-        rows = _with_value(rows, method, scale)
+        rows = _with_value(rows, method, normalization)
     if method in ("condorcet", "copeland"):
-        rows = contested(rows, method, shares=explain)
+        rows = with_pairwise_wins(rows, method, shares=explain)
     else:
-        term = _term(method, parameters)
-        if parameters.some_weigh_0:
+        term = _term(method, options)
+        if options.has_zero_weights:
             term = pl.when(pl.col("weight") > 0).then(term)
         rows = rows.with_columns(term=term if method in BY_RANK else term.fill_nan(None))
-    return _total(rows, method, parameters, explain=explain, by_item=by_item)
+    return _total(rows, method, options, explain=explain, by_item=by_item)
 
 
-def _needs_absent(method: str, normalize: str | None) -> bool:
+def _needs_missing_items(method: str, normalize: str | None) -> bool:
     return method in (*_BY_POINTS, "condorcet", "copeland", "bayesfuse") or normalize == "borda"
 
 
-def joins(method: str, normalize: str | None) -> bool:
-    """Tell whether rows are joined to others, after which they stand in no order."""
-    return method in TRAINED or _needs_absent(method, normalize)
+def joins_rows(method: str, normalize: str | None) -> bool:
+    """Whether the method joins other rows, which loses the row order."""
+    return method in TRAINED or _needs_missing_items(method, normalize)
 
 
-# Methods that are comb_sum over a normalisation of their own.
-OWN_SCALE = {"dbsf": Scale("zscore", 0, 1), "relative_score": Scale("min_max", 1, 0)}
+# Methods that are comb_sum with a fixed normalization.
+OWN_NORMALIZATION = {"dbsf": Normalization("zscore", 0, 1), "relative_score": Normalization("min_max", 1, 0)}
 
 
-def _with_value(rows: pl.LazyFrame, method: str, scale: Scale) -> pl.LazyFrame:
-    if method in OWN_SCALE:
-        if scale != Scale():
+def _with_value(rows: pl.LazyFrame, method: str, given: Normalization) -> pl.LazyFrame:
+    if method in OWN_NORMALIZATION:
+        if given != Normalization():
             raise ArgumentError(
-                f"{method} has a normalisation of its own",
+                f"{method} has a fixed normalization",
                 remedy=(
                     *("leave out normalize, on_constant and ddof, or use ", Setting("method", "comb_sum")),
                     " with them",
                 ),
             )
-        scale = OWN_SCALE[method]
-    rows = normalized(rows, scale.normalize, on_constant=scale.on_constant, ddof=scale.ddof)
+        given = OWN_NORMALIZATION[method]
+    rows = normalized(rows, given.normalize, on_constant=given.on_constant, ddof=given.ddof)
     if method == "dbsf":
         # (score - (mean - 3 deviations)) / (6 deviations)
         rows = rows.with_columns(value=(pl.col("value") + 3) / 6)
     return rows
 
 
-def _term(method: str, parameters: Parameters) -> pl.Expr:
-    """Give what one list adds for an item, before the method's factor."""
+def _term(method: str, options: MethodOptions) -> pl.Expr:
+    """Term that one list adds for an item, before the method's factor."""
     rank, weight, value = pl.col("rank"), pl.col("weight"), pl.col("value")
-    if method == "rrf" and parameters.weighting == "stretch":
-        return 1 / (parameters.k + rank / weight)
+    if method == "rrf" and options.weighting == "stretch":
+        return 1 / (options.k + rank / weight)
     if method in TRAINED:
-        worth = pl.col("worth") * (value + 1) if method == "segfuse" else pl.col("worth")
+        points = pl.col("estimate") * (value + 1) if method == "segfuse" else pl.col("estimate")
     elif method in ("isr", "log_isr", "logn_isr"):
-        worth = 1 / rank**2
+        points = 1 / rank**2
     elif method == "rbc":
-        worth = (1 - parameters.phi) * parameters.phi ** (rank - 1)
+        points = (1 - options.phi) * options.phi ** (rank - 1)
     elif method in _BY_POINTS:
         candidates = pl.col("candidates").cast(pl.Float64)
-        # An item that a list lacks gets the mean of the points that are left.
-        worth = (candidates - rank + 1).fill_null((candidates - pl.col("length") + 1) / 2)
+        # A missing item gets the mean of the points that the list has not given out.
+        points = (candidates - rank + 1).fill_null((candidates - pl.col("length") + 1) / 2)
     elif method == "rrf":
-        return weight / (parameters.k + rank)
+        return weight / (options.k + rank)
     else:
-        worth = value
-    return worth if method == "wmnz" else weight * worth
+        points = value
+    return points if method == "wmnz" else weight * points
 
 
-# Methods whose terms are no larger than the weight, and fall no faster than the square of the rank.
-_OF_KNOWN_SIZE = ("rrf", "isr", "log_isr", "logn_isr")
+# Terms are at most the weight, and fall no faster than the square of the rank.
+_BOUNDED = ("rrf", "isr", "log_isr", "logn_isr")
 
-# ranx starts its maximum here. Scores get so low where "max" divides a list that has no positive one.
+# ranx starts its maximum here. normalize="max" gives scores as low as this in a list without a positive one.
 _FLOOR = -1e9
 
 _TERM = pl.col("term")
 _RETURNED = _TERM.count().cast(pl.Float64)
 
-# What the sum of the terms is multiplied by.
-_FACTORS: Mapping[str, Callable[[Parameters], pl.Expr]] = {
+# Factor of the sum of the terms.
+_FACTORS: Mapping[str, Callable[[MethodOptions], pl.Expr]] = {
     "isr": lambda _: _RETURNED,
     "log_isr": lambda _: _RETURNED.log(),
-    "logn_isr": lambda parameters: (_RETURNED + parameters.sigma).log(),
+    "logn_isr": lambda options: (_RETURNED + options.sigma).log(),
     "comb_mnz": lambda _: _RETURNED,
-    "comb_gmnz": lambda parameters: _RETURNED**parameters.gamma,
+    "comb_gmnz": lambda options: _RETURNED**options.gamma,
     "comb_anz": lambda _: 1 / _RETURNED,
     "comb_mean": lambda _: 1 / pl.col("systems").first(),
     "convex": lambda _: 1 / pl.col("total_weight").first(),
@@ -183,11 +163,11 @@ _FACTORS: Mapping[str, Callable[[Parameters], pl.Expr]] = {
 }
 
 
-# Methods in which a list that lacks an item counts as a score of 0.
-ABSENT_IS_0 = ("comb_sum", "comb_mean", "comb_mnz", "comb_gmnz", "mixed", "wmnz", "weighted_sum", "convex")
+# Methods in which a missing item counts as a score of 0.
+MISSING_IS_0 = ("comb_sum", "comb_mean", "comb_mnz", "comb_gmnz", "mixed", "wmnz", "weighted_sum", "convex")
 
-# What picks one score, or the mean of two.
-_CHOICES: Mapping[str, Sequence[pl.Expr]] = {
+# Methods that select one term, or the mean of two.
+_SELECTIONS: Mapping[str, Sequence[pl.Expr]] = {
     "comb_min": [_TERM.min()],
     "comb_max": [_TERM.max()],
     "comb_med": [_TERM.quantile(0.5, "lower"), _TERM.quantile(0.5, "higher")],
@@ -195,13 +175,13 @@ _CHOICES: Mapping[str, Sequence[pl.Expr]] = {
 
 
 def _total(
-    rows: pl.LazyFrame, method: str, parameters: Parameters, *, explain: bool, by_item: bool
+    rows: pl.LazyFrame, method: str, options: MethodOptions, *, explain: bool, by_item: bool
 ) -> pl.LazyFrame:
-    """Make one row of each item of a query: its fused score, and where it came first."""
+    """Combine the terms of each item of a query; `first` is its first appearance."""
     summed = sorted_sum(_TERM)
-    if method in (*_OF_KNOWN_SIZE, *_BY_POINTS * parameters.by_place) and parameters.unit:
-        # Summed as whole numbers: exact, in whatever order the rows came.
-        one = 2.0**100 / parameters.unit
+    if method in (*_BOUNDED, *_BY_POINTS * options.by_position) and options.unit:
+        # Sum whole numbers: exact in any row order.
+        one = 2.0**100 / options.unit
         rows = rows.with_columns(exact=(_TERM * one).cast(pl.Int128))
         if by_item:
             upto = pl.col("exact").fill_null(0).cum_sum()
@@ -211,32 +191,32 @@ def _total(
             summed = pl.col("exact").sum()
         summed = summed.cast(pl.Float64) / one
     if method in ("condorcet", "copeland"):
-        total, share = pl.col("decided").first(), _TERM
-    elif method in _CHOICES:
-        chosen = _CHOICES[method]
-        total = pl.sum_horizontal(chosen) / len(chosen)
+        total, contribution = pl.col("points").first(), _TERM
+    elif method in _SELECTIONS:
+        selected = _SELECTIONS[method]
+        total = pl.sum_horizontal(selected) / len(selected)
         if method == "comb_max":
             total = total.clip(_FLOOR)
-        share = total * pl.sum_horizontal(_part_in(choice) for choice in chosen) / len(chosen)
+        contribution = total * pl.sum_horizontal(_part_of(choice) for choice in selected) / len(selected)
     elif method in _FACTORS:
-        factor = _FACTORS[method](parameters)
-        total, share = pl.when(_RETURNED > 0).then(summed * factor), _TERM * factor
+        factor = _FACTORS[method](options)
+        total, contribution = pl.when(_RETURNED > 0).then(summed * factor), _TERM * factor
     else:
-        total, share = summed, _TERM
+        total, contribution = summed, _TERM
     aggregates = {"score": total.fill_null(0.0)}
     if explain:
-        part = pl.struct("system", "rank", "score", contribution=share.fill_nan(None).fill_null(0.0))
+        part = pl.struct("system", "rank", "score", contribution=contribution.fill_nan(None).fill_null(0.0))
         aggregates["explain"] = part.sort_by("list")
     if by_item:
         known = pl.col("query", "item", "first", "collided").first()
         return rows.group_by("group", maintain_order=True).agg(known, **aggregates)
-    # Where an item first comes: list by list, place by place.
-    first = pl.col("list").cast(pl.Int64) * 2**32 + pl.col("place").cast(pl.Int64)
+    # First appearance: list by list, rank by rank.
+    first = pl.col("list").cast(pl.Int64) * 2**32 + pl.col("position").cast(pl.Int64)
     rows = rows.with_columns(first=first)
     return rows.group_by("query", "item").agg(pl.col("first").min(), **aggregates)
 
 
-def _part_in(choice: pl.Expr) -> pl.Expr:
-    """Share a chosen score among the lists that gave it."""
-    gave = choice == _TERM
-    return gave.cast(pl.Float64) / gave.sum()
+def _part_of(selected: pl.Expr) -> pl.Expr:
+    """Split a selected term evenly among the lists that have it."""
+    has_it = selected == _TERM
+    return has_it.cast(pl.Float64) / has_it.sum()

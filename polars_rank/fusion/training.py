@@ -1,33 +1,22 @@
-"""Fusion that learns from judgements what a place in each system's list is worth."""
+"""Fit trained fusion methods on judged queries."""
 
-from collections.abc import Callable, Mapping, Sequence
-from math import log
+from collections.abc import Mapping, Sequence
 from typing import TypeVar, cast
 
 import polars as pl
 
-from polars_rank.core.errors import ArgumentError, DataError, Setting, require_choice, require_columns
+from polars_rank.core.errors import require_choice
 from polars_rank.core.frames import Frame, as_frames, as_lazy, as_list, named_apart, renamed
 from polars_rank.core.ordering import ItemTies, OrderBy
-from polars_rank.fusion.list_ranks import in_lists, placed, query_ids, sorted_sum
-from polars_rank.fusion.runs import Columns, Duplicates, Ordering, all_eager, gather, require_number
+from polars_rank.fusion.arguments import ListOrder, RepeatedItems, RunColumns, require_finite, require_whole
+from polars_rank.fusion.ranking import query_ids, ranked_rows, sorted_lists, sorted_sum
+from polars_rank.fusion.runs import all_eager, stack
+from polars_rank.fusion.trained import LEAST_SHARE, SEGMENT_ENDS, TRAINED, segment_of
 from polars_rank.judging.judged_table import judge_lazily
 from polars_rank.judging.options import JudgeOptions
 from polars_rank.measures.binary import average_precision
 
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
-
-TRAINED = ("mapfuse", "posfuse", "probfuse", "segfuse", "slidefuse", "bayesfuse")
-
-# Last places of the segments: 10 * 2**(k - 1) - 5 (Shokouhi 2007); those that trec_eval cuts at.
-_ENDS = {
-    "segfuse": [10 * 2 ** (k - 1) - 5 for k in range(1, 11)],
-    "bayesfuse": [5, 10, 15, 20, 30, 100, 200, 500, 1000],
-}
-
-# Estimates of 0 and 1 have no finite odds.
-_LEAST = 0.001
-_ABSENT = log(_LEAST / (1 - _LEAST))
 
 
 def fit_fusion(
@@ -41,7 +30,7 @@ def fit_fusion(
     descending: bool = True,
     ties: ItemTies = "item-descending",
     rank_base: int = 1,
-    duplicates: Duplicates | None = None,
+    duplicates: RepeatedItems | None = None,
     systems: Sequence[str] | None = None,
     keys: str | Sequence[str] = (),
     query: str = "query",
@@ -51,59 +40,59 @@ def fit_fusion(
     system: str = "system",
     relevance: str = "relevance",
 ) -> F:
-    r"""Learn from judgements what a place in each system's list is worth, for a trained `fuse`.
+    r"""Estimate from judgements how relevant each part of a system's list is, for a trained `fuse`.
 
-    $mapfuse = \sum_i MAP_i / rank_i$, and so for the other methods, over the lists i with the item:
+    $mapfuse = \sum_i MAP_i / rank_i$, summed over the lists i that have the item; likewise:
 
     =========  ===============================================================================
     mapfuse    mean average precision / rank
-    posfuse    share of relevant items at the place, over the queries whose list reaches it
-    slidefuse  mean of posfuse's over the places within `reach`, clipped to the list
+    posfuse    share of relevant items at the rank, over the queries whose list reaches it
+    slidefuse  mean of the posfuse values within `half_window` ranks, clipped to the list
     probfuse   mean share of relevant items in the segment / number of the segment; each list
                is cut into `segments` of equal size
-    segfuse    the same for segments of 5, 10, 20, 40, … places, times (normalised score + 1)
-    bayesfuse  ln of the odds of relevance between places 1, 6, 11, 16, 21, 31, 101, 201, 501
-               and 1001; a list without the item counts as odds of 0.001
+    segfuse    the same for segments of 5, 10, 20, 40, … ranks, times (normalised score + 1)
+    bayesfuse  ln of the odds of relevance in segments that start at ranks 1, 6, 11, 16, 21, 31,
+               101, 201, 501 and 1001; a list without the item counts as odds of 0.001
     =========  ===============================================================================
 
-    Means are over the judged queries (with `keys`, over their rankings); one that a system did not answer
-    counts as without a hit.
+    Means are over the judged queries (with `keys`, over their rankings). A query that a system did not
+    answer counts as one without relevant items.
 
-    Parameters
+    MethodOptions
     ----------
     runs
         As for `fuse`.
     order_by, descending, ties, rank_base, duplicates, systems, keys
     query, item, score, rank, system, relevance
-        As in `fuse`; `relevance` is the name of the grades' column.
+        As in `fuse`; `relevance` is the name of the grade column.
     qrels
-        One row a judgement: `query`, `item`, `relevance`.
+        One row per judgement: `query`, `item`, `relevance`.
     method
         One of the above.
     segments
-        probfuse: how many parts a list is cut into.
+        probfuse: number of segments per list.
     min_relevance
-        The least grade that is relevant.
+        Lowest relevant grade.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Lazy if a run is. `method`, `system`, `segment` (Int64, from 1), `value` (Float64): one row for
-        each part of each system's list, for ``fuse(runs, method, fitted=...)``.
+        Lazy if a run is. One row per system and segment of its list: `method`, `system`, `segment` (Int64,
+        from 1), `value` (Float64). Pass it to ``fuse(runs, method, fitted=...)``.
 
     Raises
     ------
     DataError
-        If a table is at fault, as in `judge`.
+        If a table is invalid, as in `judge`.
     ValueError
-        If an option has no such value.
+        If an option has an invalid value.
 
     References
     ----------
     Lillis et al. 2010, doi:10.1145/1835449.1835508 (mapfuse, posfuse); 2008,
     doi:10.1007/978-3-540-78646-7_33 (slidefuse); 2006, doi:10.1145/1148170.1148197 (probfuse);
     Shokouhi 2007, doi:10.1007/978-3-540-71496-5_19 (segfuse); Aslam and Montague 2001,
-    doi:10.1145/383952.384007 (bayesfuse). Where they leave room, as ranx 0.3.21.
+    doi:10.1145/383952.384007 (bayesfuse). Details that these leave open follow ranx 0.3.21.
 
     Examples
     --------
@@ -116,14 +105,13 @@ def fit_fusion(
     """
     runs, keys = as_frames(runs, "runs"), as_list(keys)
     require_choice("method", method, TRAINED)
-    require_number("min_relevance", min_relevance, low=0)
-    if not isinstance(segments, int) or isinstance(segments, bool) or segments < 1:
-        raise ValueError(f"segments must be a whole number of at least 1, got {segments!r}")
-    ordering = Ordering(order_by, descending, ties, rank_base, duplicates)
-    columns = Columns(query, item, score, rank, system, keys)
-    gathered = gather(runs, systems=systems, ordering=ordering, columns=columns)
-    lists = in_lists(gathered)
-    rows = placed(lists, gathered.ordering).rename({"query": "number"}).join(query_ids(lists), on="number")
+    require_finite("min_relevance", min_relevance, low=0)
+    require_whole("segments", segments, 1)
+    order = ListOrder(order_by, descending, ties, rank_base, duplicates)
+    columns = RunColumns(query, item, score, rank, system, keys)
+    stacked = stack(runs, systems=systems, order=order, columns=columns)
+    lists = sorted_lists(stacked)
+    rows = ranked_rows(lists, stacked.order).rename({"query": "number"}).join(query_ids(lists), on="number")
     ranking = ["system", "query", *named_apart(keys, "keys").values()]
     if keys:
         rows = rows.unnest("query")
@@ -143,7 +131,7 @@ def fit_fusion(
 def _fitted(
     judged: pl.LazyFrame, ranking: Sequence[str], method: str, segments: int, min_relevance: float
 ) -> pl.LazyFrame:
-    """Estimate one value for each system and segment of its list."""
+    """Estimate one value per system and segment of its list."""
     if method == "mapfuse":
         precision = average_precision(min_relevance=min_relevance).alias("value")
         per_query = judged.group_by(ranking).agg(precision)
@@ -152,16 +140,15 @@ def _fitted(
     hit = (pl.col("relevance") >= min_relevance).fill_null(value=False)
     returned = judged.filter(pl.col("rank").is_not_null()).with_columns(hit=hit.cast(pl.Float64))
     if method in ("posfuse", "slidefuse"):
-        # Over the queries whose list reaches the place.
-        by_place = returned.group_by("system", segment=pl.col("rank").floor())
-        return by_place.agg(value=pl.col("hit").mean())
+        by_rank = returned.group_by("system", segment=pl.col("rank").floor())
+        return by_rank.agg(value=pl.col("hit").mean())
 
     if method == "probfuse":
         ends, count = None, segments
     else:
-        ends = _ENDS[method]
+        ends = SEGMENT_ENDS[method]
         count = len(ends)
-    found = returned.group_by(*ranking, segment=_segment(ends, segments)).agg(
+    found = returned.group_by(*ranking, segment=segment_of(ends, segments)).agg(
         pl.col("hit").sum(), size=pl.len().cast(pl.Float64)
     )
     every = judged.group_by("system").agg(queries=pl.struct(ranking).n_unique())
@@ -174,87 +161,7 @@ def _fitted(
     estimate = (pl.col("share") / pl.col("queries")).fill_null(0.0)
     values = grid.join(share, on=["system", "segment"], how="left").with_columns(value=estimate)
     if method == "bayesfuse":
-        hits = pl.when(pl.col("value") == 0).then(_LEAST).otherwise("value")
-        misses = pl.when(hits == 1).then(_LEAST).otherwise(1 - hits)
+        hits = pl.when(pl.col("value") == 0).then(LEAST_SHARE).otherwise("value")
+        misses = pl.when(hits == 1).then(LEAST_SHARE).otherwise(1 - hits)
         values = values.with_columns(value=(hits / misses).log())
     return values
-
-
-def _segment(ends: Sequence[int] | None, segments: int | pl.Expr) -> pl.Expr:
-    """Tell which segment of its list a place is in, from 1; null for an item that the list lacks."""
-    rank = pl.col("rank")
-    if ends is not None:
-        passed = pl.sum_horizontal((rank > end).cast(pl.Int64) for end in ends)
-        return pl.when(rank.is_not_null()).then(1 + passed)
-    return (rank / (pl.col("length") / segments).ceil()).ceil().cast(pl.Int64)
-
-
-def with_worth(rows: pl.LazyFrame, method: str, fitted: Frame | None, reach: int) -> pl.LazyFrame:
-    """Add `worth`, what the judgements say of a row's place."""
-    if fitted is None:
-        needed = f" needs fitted=, the table of fit_fusion(runs, qrels, {method!r})"
-        raise ArgumentError((Setting("method", method), needed))
-    if not isinstance(reach, int) or isinstance(reach, bool) or reach < 0:
-        raise ValueError(f"reach must be a whole number of at least 0, got {reach!r}")
-    table = as_lazy(fitted, "fitted")
-    require_columns(table.collect_schema().names(), ["method", "system", "segment", "value"], "fitted")
-    for_method = pl.col("method").map_batches(
-        _refuse_other(method), return_dtype=pl.Boolean, is_elementwise=True
-    )
-    table = table.filter(for_method).select("system", "segment", worth="value")
-    systems = table.group_by("system").agg(segments=pl.col("segment").max())
-    known = pl.map_batches(
-        ["segments", "system"], _refuse_unfitted, return_dtype=pl.Boolean, is_elementwise=True
-    )
-    rows = rows.join(systems, on="system", how="left").filter(known)
-    if method == "slidefuse":
-        return _windowed(rows, table, reach)
-    rank, worth = pl.col("rank"), pl.col("worth")
-    segment = {
-        "mapfuse": pl.lit(1, pl.Int64),
-        "posfuse": rank.floor().cast(pl.Int64),
-        "probfuse": _segment(None, pl.col("segments")),
-    }
-    rows = rows.with_columns(
-        segment=segment[method] if method in segment else _segment(_ENDS[method], 0)
-    ).join(table, on=["system", "segment"], how="left")
-    scaled = {"mapfuse": worth / rank, "probfuse": worth / pl.col("segment")}.get(method, worth)
-    return rows.with_columns(worth=scaled.fill_null(_ABSENT if method == "bayesfuse" else 0.0))
-
-
-def _windowed(rows: pl.LazyFrame, table: pl.LazyFrame, reach: int) -> pl.LazyFrame:
-    """Average over the places around a row, clipped to its list."""
-    first = (pl.col("rank") - reach).clip(1)
-    last = pl.min_horizontal(pl.col("rank") + reach, "length")
-    rows = rows.with_columns(before=first.ceil() - 1, last=last.floor())
-    sums = table.sort("segment").select(
-        "system", pl.col("segment").cast(pl.Float64), worth=pl.col("worth").cum_sum().over("system")
-    )
-    for end in ("before", "last"):
-        rows = rows.sort(end, nulls_last=True).join_asof(
-            sums.rename({"worth": f"up_to_{end}", "segment": f"at_{end}"}).sort(f"at_{end}"),
-            left_on=end,
-            right_on=f"at_{end}",
-            by="system",
-            check_sortedness=False,
-        )
-    total = pl.col("up_to_last").fill_null(0.0) - pl.col("up_to_before").fill_null(0.0)
-    return rows.with_columns(worth=(total / (pl.col("last") - pl.col("before"))).fill_null(0.0))
-
-
-def _refuse_other(method: str) -> Callable[[pl.Series], pl.Series]:
-    def check(methods: pl.Series) -> pl.Series:
-        others = [name for name in methods.unique() if name != method]
-        if others:
-            raise DataError(f"fitted was made for method {others[0]!r}, not for {method!r}; fit it anew")
-        return methods.is_not_null()
-
-    return check
-
-
-def _refuse_unfitted(series: Sequence[pl.Series]) -> pl.Series:
-    segments, system = series
-    if segments.null_count():
-        name = system.filter(segments.is_null())[0]
-        raise DataError(f"fitted has no row for the system {name!r}; fit it on runs of every system")
-    return segments.is_not_null()

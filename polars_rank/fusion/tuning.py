@@ -1,4 +1,4 @@
-"""Choosing how to fuse: a grid of settings in one pass, judged on queries that had no say in the choice."""
+"""Tune fusion by cross-validation over a grid of settings, in one pass."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
@@ -10,20 +10,25 @@ from polars_rank.core.errors import DataError, require_choice, require_columns
 from polars_rank.core.frames import Frame, as_frames, as_lazy, as_list, column, named_apart, renamed
 from polars_rank.core.ordering import ItemTies, OrderBy
 from polars_rank.evaluation.per_query import evaluate
-from polars_rank.fusion.list_ranks import in_lists, placed, query_ids, sorted_sum
-from polars_rank.fusion.methods import BY_RANK, BY_SCORE, OWN_SCALE, Parameters, Scale, scored, unit_of
-from polars_rank.fusion.normalization import BY_PLACE, NORMALIZATIONS
-from polars_rank.fusion.runs import (
-    Columns,
-    Duplicates,
-    Ordering,
-    Runs,
-    Weights,
-    all_eager,
-    gather,
-    require_number,
-    resolve_weights,
+from polars_rank.fusion.arguments import (
+    ListOrder,
+    RepeatedItems,
+    RunColumns,
+    require_finite,
+    require_whole,
 )
+from polars_rank.fusion.methods import (
+    BY_RANK,
+    BY_SCORE,
+    OWN_NORMALIZATION,
+    MethodOptions,
+    Normalization,
+    fuse_rows,
+)
+from polars_rank.fusion.normalization import BY_POSITION, NORMALIZATIONS
+from polars_rank.fusion.ranking import query_ids, ranked_rows, sorted_lists, sorted_sum
+from polars_rank.fusion.runs import Runs, all_eager, stack
+from polars_rank.fusion.weights import Weights, exact_unit, resolve_weights
 from polars_rank.measures.names import parse
 
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
@@ -46,7 +51,7 @@ def tune_fusion(
     descending: bool = True,
     ties: ItemTies = "item-descending",
     rank_base: int = 1,
-    duplicates: Duplicates | None = None,
+    duplicates: RepeatedItems | None = None,
     systems: Sequence[str] | None = None,
     keys: str | Sequence[str] = (),
     query: str = "query",
@@ -60,46 +65,45 @@ def tune_fusion(
 
     $held\_out = mean_q \, measure(q, \text{the best setting on the other folds})$
 
-    Every setting is scored on every judged query in one pass, the settings being a table that the runs
-    are joined with. For each fold the setting that is best on the other folds is scored on it. The best
-    of many settings looks good on the queries that it was chosen on, whatever it is worth (`in_sample`);
-    `held_out` is what to expect of it.
+    Every setting is scored on every judged query in one pass. For each fold, the best setting on the other
+    folds is scored on it. `in_sample` is the value on the queries used for the choice, and is too high if
+    many settings were tried; `held_out` is the value to expect on new queries.
 
-    Parameters
+    MethodOptions
     ----------
     runs
         As for `fuse`.
     order_by, descending, ties, rank_base, duplicates, systems, keys
     query, item, score, rank, system, relevance
-        As in `fuse`; `relevance` is the name of the grades' column.
+        As in `fuse`; `relevance` is the name of the grade column.
         With `keys`, all rankings of a query are in the same fold.
     qrels
-        One row a judgement: `query`, `item`, `relevance`.
+        One row per judgement: `query`, `item`, `relevance`.
     measure
-        Name of a measure, of which the mean over the judged queries counts.
+        Name of the measure; its mean over the judged queries is optimized.
     methods, normalize, k, weights
-        What to try: `normalize` for methods by score without a scale of their own, `k` for rrf. Weights:
-        a list of weights as `fuse` takes them; or a number, the step in which 1 is split among the
-        systems in every way; None is all 1. What `fuse` does when told nothing is always tried too.
+        Values to try: `normalize` for methods by score without a fixed normalization, `k` for rrf.
+        `weights` is a list of weights as in `fuse`, or a number, the step of a grid of weights that sum
+        to 1; None is all 1. The defaults of `fuse` are always tried too.
     folds
-        Number of parts of the queries, at least 2.
+        Number of folds, at least 2.
     seed
-        Which query is in which part.
+        Seed of the random assignment of queries to folds.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Lazy if a run is. One row a fold, and a last one, whose `fold` is null, for the choice on all
-        queries: `fold` (Int64), `queries` (those scored held out), `method`, `normalize`, `k`, `weights`
-        (in the lists' order; null is all 1), `in_sample`, `held_out`, `untuned` (the default `fuse` on
-        the same queries). In the last row `held_out` is the mean over the folds' queries.
+        Lazy if a run is. One row per fold, and a last row for the choice on all queries, whose `fold` is
+        null: `fold` (Int64), `queries` (number of held-out queries), `method`, `normalize`, `k`, `weights`
+        (in the order of the lists; null is all 1), `in_sample`, `held_out`, `untuned` (the default `fuse`
+        on the same queries). In the last row `held_out` is the mean over the queries of all folds.
 
     Raises
     ------
     DataError
-        If a table is at fault, as in `fuse` and `judge`, or there are fewer judged queries than folds.
+        If a table is invalid, as in `fuse` and `judge`, or there are fewer judged queries than folds.
     ValueError
-        If an option has no such value, or the method is a trained one.
+        If an option has an invalid value, or the method is a trained one.
 
     References
     ----------
@@ -120,27 +124,27 @@ def tune_fusion(
     runs, keys = as_frames(runs, "runs"), as_list(keys)
     call = parse(measure)
     _check_grid(methods, normalize, k, descending=descending)
-    _check_whole("folds", folds, 2)
-    _check_whole("seed", seed, 0)
+    require_whole("folds", folds, 2)
+    require_whole("seed", seed, 0)
     names = _system_names(runs, systems, system)
     settings = _settings(methods, normalize, k, _weightings(weights, names))
     by_score = not {*methods}.isdisjoint(BY_SCORE)
-    ordering = Ordering(
+    order = ListOrder(
         order_by,
         descending,
         ties,
         rank_base,
         duplicates,
         needs_score=by_score,
-        finite=by_score and not {*normalize} <= {*BY_PLACE},
+        finite=by_score and not {*normalize} <= {*BY_POSITION},
     )
-    columns = Columns(query, item, score, rank, system, keys)
-    gathered = gather(runs, systems=systems, ordering=ordering, columns=columns)
-    lists = in_lists(gathered)
+    columns = RunColumns(query, item, score, rank, system, keys)
+    stacked = stack(runs, systems=systems, order=order, columns=columns)
+    lists = sorted_lists(stacked)
     if all_eager(runs):
         lists = lists.collect().lazy()
-    rows = placed(lists, gathered.ordering)
-    fused = _fuse_all(rows, settings, by_place=not gathered.by_rank).join(query_ids(lists), on="number")
+    rows = ranked_rows(lists, stacked.order)
+    fused = _fuse_all(rows, settings, by_position=not stacked.by_rank).join(query_ids(lists), on="number")
     if keys:
         fused = fused.unnest("query")
     apart: list[str] = list(named_apart(keys, "keys").values())
@@ -164,26 +168,21 @@ def _check_grid(
 ) -> None:
     for argument, values in (("methods", methods), ("normalize", normalize), ("k", k)):
         if isinstance(values, str) or not isinstance(values, Sequence) or not values:
-            raise ValueError(f"{argument} must be a list of what to try, got {values!r}")
+            raise ValueError(f"{argument} must be a list of values to try, got {values!r}")
     for method in methods:
         require_choice("methods", method, (*BY_RANK, *BY_SCORE))
     for name in normalize:
         require_choice("normalize", name, (None, *NORMALIZATIONS))
     if "min_max_inverted" in normalize and descending:
         raise ValueError(
-            "normalize holds 'min_max_inverted', which is for distances: give descending=False too"
+            "normalize holds 'min_max_inverted', which is for distances: use descending=False too"
         )
     for number in k:
-        require_number("k", number, low=0)
-
-
-def _check_whole(argument: str, value: object, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{argument} must be a whole number of at least {least}, got {value!r}")
+        require_finite("k", number, low=0)
 
 
 def _system_names(runs: Runs, systems: Sequence[str] | None, system: str) -> list[str] | None:
-    """Name the lists in their order; a lazy table does not tell."""
+    """Names of the lists in their order; None for a lazy table."""
     if systems is not None:
         return list(systems)
     if isinstance(runs, Mapping):
@@ -202,7 +201,7 @@ def _weightings(
     if weights is None:
         return [None]
     if names is None:
-        raise ValueError("weights of a lazy table need systems=[...], so that it is known whose they are")
+        raise ValueError("weights of a lazy table need systems=[...], so that each weight has a system")
     if isinstance(weights, Sequence) and not isinstance(weights, str) and len(weights):
         return [resolve_weights(each, names) for each in weights]
     step = float(weights) if isinstance(weights, int | float) and 0 < weights <= 1 else 0.0
@@ -227,10 +226,10 @@ def _settings(
     k: Sequence[float],
     weightings: Sequence[list[float] | None],
 ) -> pl.DataFrame:
-    """List the settings; number 0 is what `fuse` does when told nothing."""
+    """List the settings; setting 0 is the default of `fuse`."""
     tried: list[tuple[str, str | None, float | None, list[float] | None]] = [("rrf", None, 60.0, None)]
     for method in methods:
-        scales = normalize if method in BY_SCORE and method not in OWN_SCALE else [None]
+        scales = normalize if method in BY_SCORE and method not in OWN_NORMALIZATION else [None]
         constants = [float(number) for number in k] if method == "rrf" else [None]
         tried += product([method], scales, constants, weightings)
     types = [pl.String(), pl.String(), pl.Float64(), pl.List(pl.Float64())]
@@ -238,24 +237,24 @@ def _settings(
     return pl.DataFrame(tried, schema=schema, orient="row").with_row_index("setting")
 
 
-def _fuse_all(rows: pl.LazyFrame, settings: pl.DataFrame, *, by_place: bool) -> pl.LazyFrame:
-    """Fuse by every setting: `system` (the setting's number), `number` of the query, `item`, `rank`."""
+def _fuse_all(rows: pl.LazyFrame, settings: pl.DataFrame, *, by_position: bool) -> pl.LazyFrame:
+    """Fuse with every setting: `system` (number of the setting), `number` of the query, `item`, `rank`."""
     weights = pl.col("weights")
     weighed = settings.with_columns(
         counted=weights.list.eval(pl.element() > 0).list.sum().cast(pl.Float64), total=weights.list.sum()
     )
-    plans, unit = [], unit_of(settings["k"].drop_nulls().to_list(), *settings["weights"].to_list())
+    plans, unit = [], exact_unit(settings["k"].drop_nulls().to_list(), *settings["weights"].to_list())
     for (method, normalize), group in weighed.group_by("method", "normalize", maintain_order=True):
         each = rows.join(group.lazy().drop("method", "normalize"), how="cross").with_columns(
             weight=weights.list.get(pl.col("list")).fill_null(1.0),
             systems=pl.coalesce("counted", "systems"),
             total_weight=pl.coalesce("total", "total_weight"),
-            # A query under a setting is a query of its own to all that follows.
+            # From here on, a query with a setting is a query of its own.
             query=pl.col("setting").cast(pl.Int64) * 2**32 + pl.col("query"),
         )
         each = each.drop("setting", "weights", "counted", "total")
-        parameters = Parameters(k=pl.col("k"), unit=unit, by_place=by_place)
-        plans.append(scored(each, str(method), parameters, Scale(cast("str | None", normalize))))
+        parameters = MethodOptions(k=pl.col("k"), unit=unit, by_position=by_position)
+        plans.append(fuse_rows(each, str(method), parameters, Normalization(cast("str | None", normalize))))
     known = pl.col("score").fill_nan(None)
     order = pl.struct(known.is_not_null().alias("known"), known, -pl.col("first"))
     return (
@@ -267,7 +266,7 @@ def _fuse_all(rows: pl.LazyFrame, settings: pl.DataFrame, *, by_place: bool) -> 
 
 
 def _cross_validated(values: pl.LazyFrame, folds: int, seed: int, *, lower_is_better: bool) -> pl.LazyFrame:
-    """Choose a setting for each fold by the other folds, and one by all."""
+    """Choose a setting for each fold from the other folds, and one from all."""
     queries = values.select("query").unique().sort("query").map_batches(_refuse_fewer(folds))
     fold = (pl.int_range(pl.len()).shuffle(seed=seed) % folds + 1).alias("fold")
     by_fold = (
@@ -282,7 +281,7 @@ def _cross_validated(values: pl.LazyFrame, folds: int, seed: int, *, lower_is_be
     by_others = others.group_by("setting", "held").agg(in_sample=mean)
     by_all = by_fold.group_by("setting").agg(in_sample=mean, held=pl.lit(None, pl.Int64))
     candidates = pl.concat([by_others, by_all.select("setting", "held", "in_sample")])
-    # The first setting of equals: the untuned one, then in the order of the grid.
+    # Of equal settings the first: the untuned one, then in grid order.
     best_first = pl.col("setting", "in_sample").sort_by(
         "in_sample", "setting", descending=[not lower_is_better, False]
     )
@@ -309,7 +308,7 @@ def _refuse_fewer(folds: int) -> Callable[[pl.DataFrame], pl.DataFrame]:
     def check(queries: pl.DataFrame) -> pl.DataFrame:
         if queries.height < folds:
             raise DataError(
-                f"there are {queries.height} judged queries for {folds} folds; give folds= at most as many"
+                f"there are {queries.height} judged queries for {folds} folds; use at most that many folds"
             )
         return queries
 

@@ -209,7 +209,7 @@ WITH
             -- Distance over which the density falls beyond t, about: from 1 at the centre to t in a heavy tail.
             1 / sqrt(
                 (_rank_t * _rank_n / (_rank_n - 1 + _rank_t ** 2)) ** 2 + _rank_n / (_rank_n - 1 + _rank_t ** 2)
-            ) AS _rank_reach,
+            ) AS _rank_width,
             -- gamma(n / 2) / gamma((n - 1) / 2); for large n by its series, since lgamma loses digits.
             CASE
                 WHEN _rank_t IS NULL THEN NULL
@@ -228,7 +228,7 @@ SELECT
     * EXCLUDE (
         _rank_measure, _rank_system, _rank_against, _rank_n, _rank_used, _rank_lacked, _rank_finite,
         _rank_mean, _rank_mean_against, _rank_difference, _rank_deviation, _rank_wins, _rank_ties, _rank_losses, _rank_t,
-        _rank_reach, _rank_gammas
+        _rank_width, _rank_gammas
     ),
     _rank_measure AS measure,
     _rank_system AS system,
@@ -254,12 +254,12 @@ SELECT
                     1.0,
                     2 * _rank_gammas / sqrt((_rank_n - 1) * pi())
                     * exp(-_rank_n / 2 * ln(1 + _rank_t ** 2 / (_rank_n - 1)))
-                    * _rank_reach * pi() / 32
+                    * _rank_width * pi() / 32
                     * list_sum([
                         cosh((i - 61) / 16) * step
                         * exp(
                             -_rank_n / 2 * ln(
-                                1 + _rank_reach * step * (2 * abs(_rank_t) + _rank_reach * step)
+                                1 + _rank_width * step * (2 * abs(_rank_t) + _rank_width * step)
                                 / (_rank_n - 1 + _rank_t ** 2)
                             )
                         )

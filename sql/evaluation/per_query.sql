@@ -360,7 +360,7 @@ WITH
         SELECT
             l.query,
             l.key,
-            unnest(list_resize([NULL::int], 1 + (l.returned - coalesce(f.found, 0))::bigint, 1)) AS place
+            unnest(list_resize([NULL::int], greatest(1 + l.returned - coalesce(f.found, 0), 1)::bigint, 1)) AS place
         FROM _rank_lists AS l
         LEFT JOIN (
             SELECT

@@ -1,5 +1,5 @@
--- Rank fusion; formulas, rules and sources are told in polars_rank/fusion/fused_run.py.
--- The linter can't parse *COLUMNS([...]) and misreads what holds it.
+-- Rank fusion; formulas, rules and sources are documented in polars_rank/fusion/fused_run.py.
+-- The linter can't parse *COLUMNS([...]) and misreads the code around it.
 -- noqa: disable=PRS,AL03,AL05,AL10,AM04,AM09,LT01,LT09,LT14,RF01,RF03,RF04,ST03,ST06
 --
 --   SELECT query, item, rank.rrf(rank) FROM lists GROUP BY query, item
@@ -8,29 +8,76 @@
 --   FROM rank.comb_sum('runs', normalize := 'min_max', weights := MAP {'bm25': 2.0, 'dense': 1.0})
 --   FROM rank.posfuse('runs', fitted := 'fitted')
 --
--- Normalised scores alone are the contributions of comb_sum:
+-- The contributions of comb_sum are the normalized scores:
 --
 --   SELECT query, item, unnest(explain) FROM rank.fuse('runs', 'comb_sum', normalize := 'zscore', explain := TRUE)
 --
--- `runs` names one table of system, query, item and score or rank; lists come in the order of the systems' names.
--- Each method has a macro of its name too, with the options that it reads, which calls rank.fuse. What a method does
--- not need is cut from the plan, since its name is a constant.
--- COLUMNS([c FOR c IN (*) IF ...]) reads a column that may be missing, or _rank_none in its stead.
+-- `runs` names a table with system, query, item and score or rank. Lists are ordered by system name.
+-- polars_rank/fusion/method_macros.py makes a macro per method, which calls rank.fuse. The method is a constant, so the
+-- planner removes the parts that other methods need.
 
--- Infinite weights that cancel out give NULL.
+CREATE OR REPLACE MACRO rank._finite_fault(option, value, least := '-inf'::double) AS
+    rank.main._fault(
+        try_cast(value AS double) >= least AND isfinite(try_cast(value AS double)),
+        option || ' must be a finite number' || CASE WHEN least = 0 THEN ' of at least 0' ELSE '' END,
+        value
+    );
+
+CREATE OR REPLACE MACRO rank._whole_fault(option, value, least) AS
+    rank.main._fault(
+        try_cast(value AS double) >= least AND try_cast(value AS double) % 1 = 0,
+        option || ' must be a whole number of at least ' || least,
+        value
+    );
+
+CREATE OR REPLACE MACRO rank._flag_fault(option, value) AS
+    rank.main._fault(try_cast(value AS double) IN (0, 1), option || ' must be 0 or 1', value);
+
+-- A switch as a boolean; NULL for anything that _switch_fault refuses.
+CREATE OR REPLACE MACRO rank._switch(value) AS
+    try_cast(value::varchar AS boolean);
+
+-- For COLUMNS([c FOR c IN (*) IF ...]): whether to read column c for a wanted column, or its replacement if missing.
+CREATE OR REPLACE MACRO rank._is_column_or(c, columns, wanted, present, missing) AS
+    c = CASE WHEN list_contains(columns, wanted) THEN present ELSE missing END;
+
+-- Ascending order: equal terms give equal sums.
+CREATE OR REPLACE MACRO rank._sorted_sum(terms) AS
+    list_sum(list_sort(terms));
+
+CREATE OR REPLACE MACRO rank._adds_scores(method) AS
+    method LIKE 'comb%' OR method IN ('mixed', 'wmnz', 'weighted_sum', 'convex', 'dbsf', 'relative_score', 'segfuse');
+
+CREATE OR REPLACE MACRO rank._is_pairwise(method) AS
+    method IN ('condorcet', 'copeland');
+
+CREATE OR REPLACE MACRO rank._is_borda(method) AS
+    method IN ('borda', 'weighted_borda');
+
+-- Methods that need a row for each item that a list lacks.
+CREATE OR REPLACE MACRO rank._needs_missing_items(method, normalize) AS
+    rank.main._is_borda(method) OR rank.main._is_pairwise(method) OR method = 'bayesfuse' OR coalesce(normalize = 'borda', FALSE);
+
+-- Terms are at most the weight, and fall no faster than the square of the rank.
+CREATE OR REPLACE MACRO rank._is_bounded(method) AS
+    method IN ('rrf', 'isr', 'log_isr', 'logn_isr');
+
+CREATE OR REPLACE MACRO rank._has_own_normalization(method) AS
+    method IN ('dbsf', 'relative_score');
+
+CREATE OR REPLACE MACRO rank._segment(rank, ends) AS
+    CASE WHEN rank IS NOT NULL THEN 1 + len([e FOR e IN ends IF rank > e]) END;
+
+-- NULL if infinite weights cancel out.
 CREATE OR REPLACE MACRO rank.rrf(rank, weight := 1, k := 60) AS
     rank.main._checked(
-        rank.main._fault(
-            try_cast(k AS double) >= 0 AND try_cast(k AS double) < 'inf'::double, 'k must be a finite number of at least 0', k
-        ),
+        rank.main._finite_fault('k', k, 0),
         coalesce(
             nullif(
-                list_sum(
-                    list_sort(
-                        list(weight::double / (k::double + rank::double)) FILTER (
-                            rank::double >= 1 AND NOT isnan(rank::double) AND NOT isnan(weight::double)
-                            AND NOT isnan(weight::double / (k::double + rank::double))
-                        )
+                rank.main._sorted_sum(
+                    list(weight::double / (k::double + rank::double)) FILTER (
+                        rank::double >= 1 AND NOT isnan(rank::double) AND NOT isnan(weight::double)
+                        AND NOT isnan(weight::double / (k::double + rank::double))
                     )
                 ),
                 'nan'::double
@@ -39,16 +86,34 @@ CREATE OR REPLACE MACRO rank.rrf(rank, weight := 1, k := 60) AS
         )::double
     );
 
--- Weights as a MAP, empty where there are none; NULL for what is no MAP.
+-- Weights as a MAP, empty for NULL; NULL if they are not a MAP.
 CREATE OR REPLACE MACRO rank._weights(weights) AS
     CASE
         WHEN weights IS NULL THEN MAP {}::map(varchar, double)
         ELSE try_cast(weights::varchar AS map(varchar, double))
     END;
 
+CREATE OR REPLACE MACRO rank._weight_values(weights) AS
+    map_values(rank.main._weights(weights));
+
+CREATE OR REPLACE MACRO rank._is_unweighted(weights) AS
+    cardinality(rank.main._weights(weights)) = 0;
+
+-- Weights and k for which exact sums keep the digits of all terms.
+CREATE OR REPLACE MACRO rank._sums_exactly(k, weights) AS
+    try_cast(k AS double) <= 2.0::double ** 30
+    AND (
+        rank.main._is_unweighted(weights)
+        OR (
+            list_min([w FOR w IN rank.main._weight_values(weights) IF w > 0])
+            >= 2.0::double ** (-30) * list_sum(rank.main._weight_values(weights))
+            AND list_sum(rank.main._weight_values(weights)) BETWEEN 1e-200::double AND 1e200::double
+        )
+    );
+
 CREATE OR REPLACE MACRO rank.fuse(
     runs, method := 'rrf', k := 60, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, gamma := 1.0,
-    sigma := 0.01, phi := 0.8, weighting := 'multiply', fitted := NULL, reach := 5, order_by := NULL,
+    sigma := 0.01, phi := 0.8, weighting := 'multiply', fitted := NULL, half_window := 5, order_by := NULL,
     descending := TRUE, ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL, explain := FALSE
 ) AS TABLE
 WITH
@@ -62,11 +127,7 @@ WITH
                     'mixed', 'wmnz', 'weighted_sum', 'convex', 'dbsf', 'relative_score', 'mapfuse', 'posfuse',
                     'probfuse', 'segfuse', 'slidefuse', 'bayesfuse'
                 ]),
-                rank.main._fault(
-                    try_cast(k AS double) >= 0 AND try_cast(k AS double) < 'inf'::double,
-                    'k must be a finite number of at least 0',
-                    k
-                ),
+                rank.main._finite_fault('k', k, 0),
                 CASE
                     WHEN normalize IS NOT NULL
                         THEN rank.main._word_fault('normalize', normalize, [
@@ -75,47 +136,42 @@ WITH
                 END,
                 CASE
                     WHEN
-                        method IN ('dbsf', 'relative_score')
-                        AND (normalize IS NOT NULL OR on_constant IS DISTINCT FROM 0 OR ddof IS DISTINCT FROM 0)
+                        rank.main._has_own_normalization(method)
+                        AND (
+                            normalize IS NOT NULL OR try_cast(on_constant AS double) IS DISTINCT FROM 0
+                            OR try_cast(ddof AS double) IS DISTINCT FROM 0
+                        )
                         THEN
-                            method || ' has a normalisation of its own; leave out normalize, on_constant and ddof, '
+                            method || ' has a fixed normalization; leave out normalize, on_constant and ddof, '
                             || 'or use comb_sum with them'
                 END,
-                rank.main._fault(
-                    abs(try_cast(on_constant AS double)) < 'inf'::double, 'on_constant must be a finite number', on_constant
-                ),
-                rank.main._fault(ddof IN (0, 1), 'ddof must be 0 or 1', ddof),
-                rank.main._fault(abs(try_cast(gamma AS double)) < 'inf'::double, 'gamma must be a finite number', gamma),
-                rank.main._fault(
-                    try_cast(sigma AS double) >= 0 AND try_cast(sigma AS double) < 'inf'::double,
-                    'sigma must be a finite number of at least 0',
-                    sigma
-                ),
+                rank.main._finite_fault('on_constant', on_constant),
+                rank.main._flag_fault('ddof', ddof),
+                rank.main._finite_fault('gamma', gamma),
+                rank.main._finite_fault('sigma', sigma, 0),
                 rank.main._share_fault('phi', phi),
                 rank.main._word_fault('weighting', weighting, ['multiply', 'stretch']),
                 CASE
                     WHEN fitted IS NULL AND method LIKE '%fuse'
-                        THEN 'method ' || method || ' needs fitted, the name of a table made by fit_fusion'
+                        THEN 'method ' || method || ' needs fitted, the name of a table from fit_fusion'
                 END,
-                rank.main._fault(reach >= 0 AND reach % 1 = 0, 'reach must be a whole number of at least 0', reach),
+                rank.main._whole_fault('half_window', half_window, 0),
                 CASE WHEN order_by IS NOT NULL THEN rank.main._word_fault('order_by', order_by, ['score', 'rank']) END,
                 rank.main._word_fault('ties', ties, ['item-descending', 'item-ascending', 'item-text-descending']),
-                rank.main._fault(rank_base IN (0, 1), 'rank_base must be 0 or 1', rank_base),
+                rank.main._flag_fault('rank_base', rank_base),
                 rank.main._word_fault('duplicates', duplicates, ['error', 'first']),
                 rank.main._fault(
                     rank.main._weights(weights) IS NOT NULL,
-                    'weights must be a MAP of each system to a number, as MAP {''bm25'': 2.0, ''dense'': 1.0}',
+                    'weights must be a MAP of system to number, as MAP {''bm25'': 2.0, ''dense'': 1.0}',
                     weights
                 ),
                 rank.main._names_fault('keys', keys),
                 CASE
                     WHEN list_has_any(rank.main._names(keys), ['system', 'query', 'item', 'score', 'rank', 'explain'])
-                        THEN 'keys ' || keys::varchar || ' names what has a part in the fusion already; leave it out'
+                        THEN 'keys ' || keys::varchar || ' names a column that fusion uses already; leave it out'
                 END,
-                CASE
-                    WHEN descending IS NULL OR explain IS NULL
-                        THEN 'descending and explain must be TRUE or FALSE, got NULL'
-                END
+                rank.main._switch_fault('descending', descending),
+                rank.main._switch_fault('explain', explain)
             ) AS fault
         )
         WHERE CASE WHEN fault IS NOT NULL THEN error(fault) ELSE TRUE END
@@ -130,30 +186,10 @@ WITH
                 c FOR c IN (*) IF lower(c) = 'query' OR list_contains(rank.main._names(keys), lower(c))
             ])) AS query_id,
             greatest(*COLUMNS([c FOR c IN (*) IF c LIKE '_rank_null_%'])) AS incomplete,
-            COLUMNS([
-                c FOR c IN (*)
-                IF lower(c) = CASE
-                    WHEN list_contains([lower(x) FOR x IN (*)], 'score') THEN 'score' ELSE '_rank_none'
-                END
-            ])::double AS raw,
-            COLUMNS([
-                c FOR c IN (*)
-                IF lower(c) = CASE
-                    WHEN list_contains([lower(x) FOR x IN (*)], 'rank') THEN 'rank' ELSE '_rank_none'
-                END
-            ])::double AS given,
-            COLUMNS([
-                c FOR c IN (*)
-                IF c = CASE
-                    WHEN list_contains([lower(x) FOR x IN (*)], 'score') THEN '_rank_true' ELSE '_rank_false'
-                END
-            ]) AS has_score,
-            COLUMNS([
-                c FOR c IN (*)
-                IF c = CASE
-                    WHEN list_contains([lower(x) FOR x IN (*)], 'rank') THEN '_rank_true' ELSE '_rank_false'
-                END
-            ]) AS has_rank
+            COLUMNS([c FOR c IN (*) IF rank.main._is_column_or(lower(c), [lower(x) FOR x IN (*)], 'score', 'score', '_rank_none')])::double AS raw,
+            COLUMNS([c FOR c IN (*) IF rank.main._is_column_or(lower(c), [lower(x) FOR x IN (*)], 'rank', 'rank', '_rank_none')])::double AS given,
+            COLUMNS([c FOR c IN (*) IF rank.main._is_column_or(lower(c), [lower(x) FOR x IN (*)], 'score', '_rank_true', '_rank_false')]) AS has_score,
+            COLUMNS([c FOR c IN (*) IF rank.main._is_column_or(lower(c), [lower(x) FOR x IN (*)], 'rank', '_rank_true', '_rank_false')]) AS has_rank
         FROM (
             SELECT
                 *,
@@ -173,29 +209,23 @@ WITH
             query_id,
             item AS item_id,
             CASE WHEN NOT isnan(raw) THEN raw END AS raw,
-            coalesce(order_by = 'rank', NOT has_score) AS by_rank,
+            by_rank,
             CASE
-                WHEN coalesce(order_by = 'rank', NOT has_score)
-                    THEN CASE WHEN NOT isnan(given) THEN rank_base - 1 - given END
+                WHEN by_rank THEN CASE WHEN NOT isnan(given) THEN try_cast(rank_base AS double) - 1 - given END
                 WHEN isnan(raw) THEN NULL
-                WHEN descending AND coalesce(normalize, '') != 'min_max_inverted' THEN raw
+                WHEN rank.main._switch(descending) AND coalesce(normalize::varchar, '') != 'min_max_inverted' THEN raw
                 ELSE -raw
             END AS key
-        FROM _rank_read
+        FROM (SELECT *, coalesce(order_by::varchar = 'rank', NOT has_score) AS by_rank FROM _rank_read)
         WHERE CASE
-            WHEN NOT CASE order_by
+            WHEN NOT CASE order_by::varchar
                 WHEN 'score' THEN has_score
                 WHEN 'rank' THEN has_rank
                 ELSE has_score OR has_rank
             END
-                THEN error('the runs have no column ' || coalesce(order_by, 'score and no column rank'))
-            WHEN
-                NOT has_score
-                AND (
-                    method LIKE 'comb%'
-                    OR method IN ('mixed', 'wmnz', 'weighted_sum', 'convex', 'dbsf', 'relative_score', 'segfuse')
-                )
-                THEN error('the runs have no column score, which ' || method || ' adds up')
+                THEN error('the runs have no column ' || coalesce(order_by::varchar, 'score and no column rank'))
+            WHEN NOT has_score AND rank.main._adds_scores(method)
+                THEN error('the runs have no column score, which ' || method || ' needs')
             WHEN system IS NULL OR query IS NULL OR item IS NULL
                 THEN error('the runs have a null system, query or item; every row needs all three')
             WHEN incomplete
@@ -203,21 +233,19 @@ WITH
             WHEN NOT list_has_all([lower(c) FOR c IN struct_keys(query_id)], rank.main._names(keys))
                 THEN error('the runs have not all of the columns ' || keys::varchar || ' (keys)')
             WHEN
-                isinf(raw)
-                AND (
-                    method LIKE 'comb%'
-                    OR method IN ('mixed', 'wmnz', 'weighted_sum', 'convex', 'dbsf', 'relative_score', 'segfuse')
-                )
-                AND coalesce(normalize NOT IN ('rank', 'borda'), TRUE)
+                isinf(raw) AND rank.main._adds_scores(method)
+                AND coalesce(normalize::varchar NOT IN ('rank', 'borda'), TRUE)
                 THEN error(
                     'the runs have the score ' || raw || ' for item ' || item::varchar || ' of query ' || query::varchar
-                    || ': an infinite score can''t be added or scaled; drop or replace it, or use a method by rank, '
-                    || 'as method := ''rrf'''
+                    || ': an infinite score can''t be added or scaled; drop or replace it, or fuse by rank, '
+                    || 'as with method := ''rrf'''
                 )
-            WHEN coalesce(order_by = 'rank', NOT has_score) AND NOT isnan(given) AND given < rank_base
+            WHEN by_rank AND isinf(given) AND given > 0
+                THEN error('rank holds an infinite rank; write NULL for an item that was not returned')
+            WHEN by_rank AND NOT isnan(given) AND given < try_cast(rank_base AS double)
                 THEN error(
-                    'rank holds ' || given || ', but runs ordered by rank count from ' || rank_base
-                    || CASE rank_base WHEN 1 THEN '; use rank_base := 0 if they count from 0' ELSE '' END
+                    'rank holds ' || given || ', but runs ordered by rank count from ' || rank_base::varchar
+                    || CASE rank_base::varchar WHEN '1' THEN '; use rank_base := 0 if they count from 0' ELSE '' END
                 )
             ELSE TRUE
         END
@@ -226,14 +254,14 @@ WITH
     _rank_systems AS (
         SELECT
             system,
-            -- By name: an enum would be ordered by its codes.
+            -- An enum is ordered by name, not by its codes.
             (
                 row_number() OVER (
                     ORDER BY CASE WHEN typeof(system) LIKE 'ENUM%' THEN system::varchar END, system
                 ) - 1
             )::integer AS list,
             CASE
-                WHEN cardinality(rank.main._weights(weights)) = 0 THEN 1.0::double
+                WHEN rank.main._is_unweighted(weights) THEN 1.0::double
                 ELSE rank.main._weights(weights)[system::varchar]
             END AS weight
         FROM (SELECT DISTINCT system FROM _rank_rows)
@@ -257,24 +285,24 @@ WITH
 
     _rank_whole AS (
         SELECT
-            -- A system that weights names counts though it returned nothing at all.
+            -- A weighted system counts even if it returned nothing.
             CASE
-                WHEN cardinality(rank.main._weights(weights)) = 0 THEN count(*)
-                ELSE len([w FOR w IN map_values(rank.main._weights(weights)) IF w > 0])
+                WHEN rank.main._is_unweighted(weights) THEN count(*)
+                ELSE len([w FOR w IN rank.main._weight_values(weights) IF w > 0])
             END AS systems,
             CASE
-                WHEN cardinality(rank.main._weights(weights)) = 0 THEN count(*)
-                ELSE list_sum(list_sort(map_values(rank.main._weights(weights))))
+                WHEN rank.main._is_unweighted(weights) THEN count(*)
+                ELSE rank.main._sorted_sum(rank.main._weight_values(weights))
             END AS total_weight,
             -- A power of two above the sum of the weights.
             CASE
-                WHEN cardinality(rank.main._weights(weights)) = 0 THEN 1.0::double
-                ELSE 2.0::double ** floor(log2(greatest(list_sum(map_values(rank.main._weights(weights))), 0.5)) + 1)
+                WHEN rank.main._is_unweighted(weights) THEN 1.0::double
+                ELSE 2.0::double ** floor(log2(greatest(list_sum(rank.main._weight_values(weights)), 0.5)) + 1)
             END AS unit
         FROM _rank_lists
     ),
 
-    -- Queries and items are carried, sorted and grouped by their numbers; those of items are the order of ties.
+    -- Queries and items become numbers, which are cheaper to sort and group; item numbers follow the tie rule.
     _rank_queries AS (
         SELECT query_id, row_number() OVER (ORDER BY query_id ASC)::uinteger AS query
         FROM (SELECT DISTINCT query_id FROM _rank_rows)
@@ -285,10 +313,10 @@ WITH
             item_id,
             row_number() OVER (
                 ORDER BY
-                    CASE WHEN ties = 'item-ascending' THEN item_text END ASC,
-                    CASE WHEN ties != 'item-ascending' THEN item_text END DESC,
-                    CASE WHEN ties = 'item-ascending' THEN item_id END ASC,
-                    CASE WHEN ties != 'item-ascending' THEN item_id END DESC
+                    CASE WHEN ties::varchar = 'item-ascending' THEN item_text END ASC,
+                    CASE WHEN ties::varchar != 'item-ascending' THEN item_text END DESC,
+                    CASE WHEN ties::varchar = 'item-ascending' THEN item_id END ASC,
+                    CASE WHEN ties::varchar != 'item-ascending' THEN item_id END DESC
             )::uinteger AS item
         FROM (
             SELECT DISTINCT
@@ -296,14 +324,14 @@ WITH
                 CASE
                     WHEN
                         typeof(item_id) LIKE 'ENUM%'
-                        OR (ties = 'item-text-descending' AND typeof(item_id) != 'BLOB')
+                        OR (ties::varchar = 'item-text-descending' AND typeof(item_id) != 'BLOB')
                         THEN item_id::varchar
                 END AS item_text
             FROM _rank_rows
         )
     ),
 
-    -- A window of the whole query leaves its rows together, so that they are grouped at half the cost.
+    -- A window over the whole query keeps its rows together, which halves the cost of grouping.
     _rank_placed AS (
         SELECT
             list,
@@ -327,18 +355,18 @@ WITH
         )
     ),
 
-    -- Items that may be twice in one list: lists that share a bit are told apart where copies are put together.
-    _rank_twice AS (
+    -- Items that may be twice in one list. Lists can share a bit; _rank_best checks these.
+    _rank_repeated AS (
         SELECT query, item
         FROM _rank_placed
         GROUP BY query, item
         HAVING bit_count(bit_or(1::bigint << (list % 62))) < count(*)
     ),
 
-    -- An item counts at its best place, of copies at one given rank the highest score; arg_min_null, since arg_min
-    -- would pass over a copy without a score.
+    -- Keep the best copy: the best rank, of equal given ranks the highest score. Unlike arg_min, arg_min_null does not
+    -- skip a copy without a score.
     _rank_best AS (
-        SELECT * FROM _rank_placed ANTI JOIN _rank_twice USING (query, item)
+        SELECT * FROM _rank_placed ANTI JOIN _rank_repeated USING (query, item)
         UNION ALL BY NAME
         SELECT list, query, item, raw, length, place, rank
         FROM (
@@ -352,7 +380,7 @@ WITH
                 min(rank) AS rank,
                 count(*) AS copies
             FROM _rank_placed
-            SEMI JOIN _rank_twice USING (query, item)
+            SEMI JOIN _rank_repeated USING (query, item)
             GROUP BY list, query, item
         )
         INNER JOIN _rank_lists USING (list)
@@ -363,7 +391,7 @@ WITH
                 THEN error(
                     'item ' || item_id::varchar || ' of query '
                     || CASE WHEN keys IS NULL THEN query_id.query::varchar ELSE query_id::varchar END
-                    || ' is twice in ' || system::varchar || '; name the columns that tell lists apart in '
+                    || ' is twice in ' || system::varchar || '; name the columns that separate the lists in '
                     || 'keys := [...], remove the copies, or use duplicates := ''first'' to count the best-ranked one'
                 )
             ELSE TRUE
@@ -377,11 +405,11 @@ WITH
         CROSS JOIN _rank_options
     ),
 
-    -- A row for each item that a list lacks though it answered the query, where a method looks at those.
+    -- Add a row for each item that is missing from a list of its query, if the method needs it.
     _rank_items AS (
         SELECT query, item, count(*) OVER (PARTITION BY query) AS candidates
         FROM (SELECT DISTINCT query, item FROM _rank_one WHERE weight > 0)
-        WHERE method IN ('borda', 'weighted_borda', 'condorcet', 'copeland', 'bayesfuse') OR normalize = 'borda'
+        WHERE rank.main._needs_missing_items(method, normalize::varchar)
     ),
 
     _rank_answers AS (
@@ -402,10 +430,10 @@ WITH
         ANTI JOIN _rank_one
             ON _rank_items.query = _rank_one.query AND _rank_items.item = _rank_one.item
             AND _rank_answers.list = _rank_one.list
-        WHERE method IN ('borda', 'weighted_borda', 'condorcet', 'copeland', 'bayesfuse') OR normalize = 'borda'
+        WHERE rank.main._needs_missing_items(method, normalize::varchar)
     ),
 
-    -- Differences and sums of the largest floats would be infinite. A power of two changes no digit.
+    -- Scale down by a power of two (exact) so that differences and sums stay finite.
     _rank_ends AS (
         SELECT
             * EXCLUDE (low, high, unit),
@@ -416,7 +444,7 @@ WITH
             SELECT
                 *,
                 CASE
-                    WHEN coalesce(normalize != 'max', TRUE) AND greatest(-low, high) > 2.0::double ** 960
+                    WHEN coalesce(normalize::varchar != 'max', TRUE) AND greatest(-low, high) > 2.0::double ** 960
                         THEN 2.0::double ** (-64)
                     ELSE 1.0
                 END AS unit
@@ -430,93 +458,78 @@ WITH
         )
     ),
 
-    _rank_scaled AS (
+    _rank_normalized AS (
         SELECT
             * EXCLUDE (share),
             CASE
-                WHEN method = 'dbsf'
-                    THEN CASE
-                        WHEN score IS NULL THEN NULL
-                        WHEN low = high THEN 0.5
-                        ELSE ((share - avg(share) OVER in_order) / stddev_samp(share) OVER in_order + 3) / 6
-                    END
-                WHEN method = 'relative_score'
-                    THEN CASE
-                        WHEN score IS NULL THEN NULL
-                        WHEN low = high THEN 1.0
-                        ELSE (score - low) / (high - low)
-                    END
-                WHEN normalize IS NULL THEN raw
-                WHEN normalize = 'rank' THEN 1 - (rank - 1) / length
-                WHEN normalize = 'borda'
+                WHEN normalize IS NULL AND NOT rank.main._has_own_normalization(method) THEN raw
+                WHEN normalize::varchar = 'rank' THEN 1 - (rank - 1) / length
+                WHEN normalize::varchar = 'borda'
                     THEN coalesce(1 - (rank - 1) / candidates, 0.5 - (length - 1.0::double) / (2 * candidates))
-                WHEN normalize = 'sigmoid' THEN 1 / (1 + exp(-raw))
-                WHEN normalize = 'max' THEN score / greatest(high, 1e-9::double)
+                WHEN normalize::varchar = 'sigmoid' THEN 1 / (1 + exp(-raw))
+                WHEN normalize::varchar = 'max' THEN score / greatest(high, 1e-9::double)
                 WHEN score IS NULL THEN NULL
-                WHEN low = high THEN on_constant::double
-                WHEN normalize = 'min_max' THEN (score - low) / (high - low)
-                WHEN normalize = 'min_max_inverted' THEN (high - score) / (high - low)
-                WHEN normalize = 'sum'
-                    THEN (score - low) / sum(score - low) OVER in_order
-                WHEN normalize = 'zscore'
-                    THEN (share - avg(share) OVER in_order) / CASE ddof
-                        WHEN 1 THEN stddev_samp(share) OVER in_order ELSE stddev_pop(share) OVER in_order
+                WHEN low = high THEN CASE method WHEN 'relative_score' THEN 1 ELSE try_cast(on_constant AS double) END
+                WHEN (normalize::varchar = 'min_max' OR method = 'relative_score') THEN share
+                WHEN normalize::varchar = 'min_max_inverted' THEN (high - score) / (high - low)
+                WHEN normalize::varchar = 'sum' THEN (score - low) / sum(score - low) OVER in_order
+                WHEN (normalize::varchar = 'zscore' OR method = 'dbsf')
+                    THEN (share - avg(share) OVER in_order) / CASE
+                        WHEN method = 'dbsf' OR try_cast(ddof AS double) = 1 THEN stddev_samp(share) OVER in_order
+                        ELSE stddev_pop(share) OVER in_order
                     END
-                WHEN normalize = 'quantile'
-                    -- Scores below, and half of those that are equal: the mean of the tied places.
+                WHEN normalize::varchar = 'quantile'
+                    -- Scores below, plus half of the equal ones: the mean of the tied ranks.
                     THEN (
                         (rank() OVER (PARTITION BY list, query ORDER BY score NULLS LAST) - 1)
                         + (count(*) OVER (PARTITION BY list, query, score) - 1) / 2.0::double
                     ) / (count(score) OVER (PARTITION BY list, query) - 1)
-            END AS value
-        -- Squares of very small or large scores are 0 or infinite, those of the share are not.
-        FROM (SELECT *, CASE WHEN high > low THEN (score - low) / (high - low) END AS share FROM _rank_ends)
-        -- Lists of the same scores must get the same to the last bit, or items that tie would not.
+            END AS normalized
+        -- The share, because squares of very small or large scores are 0 or infinite.
+        FROM (
+            SELECT
+                *,
+                CASE WHEN high > low THEN (score - low) / (high - low) END AS share
+            FROM _rank_ends
+        )
+        -- Sums in list order, so that lists with equal scores get equal values to the last bit.
         WINDOW in_order AS (
             PARTITION BY list, query ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
         )
+    ),
+
+    _rank_scaled AS (
+        SELECT
+            * EXCLUDE (normalized),
+            CASE method WHEN 'dbsf' THEN (normalized + 3) / 6 ELSE normalized END AS value
+        FROM _rank_normalized
     ),
 
     _rank_fitted AS (
         SELECT
             system::varchar AS system,
             segment::bigint AS segment,
-            worth::double AS worth,
+            estimate::double AS estimate,
             max(segment::bigint) OVER (PARTITION BY system) AS segments,
-            sum(worth::double) OVER (PARTITION BY system ORDER BY segment::bigint) AS up_to
+            sum(estimate::double) OVER (PARTITION BY system ORDER BY segment::bigint) AS up_to
         FROM (
             SELECT
                 system,
-                COLUMNS([
-                    c FOR c IN (*)
-                    IF lower(c) = CASE
-                        WHEN list_contains([lower(x) FOR x IN (*)], 'method') THEN 'method' ELSE '_rank_none'
-                    END
-                ])::varchar AS made_for,
-                COLUMNS([
-                    c FOR c IN (*)
-                    IF lower(c) = CASE
-                        WHEN list_contains([lower(x) FOR x IN (*)], 'segment') THEN 'segment' ELSE '_rank_none'
-                    END
-                ]) AS segment,
-                COLUMNS([
-                    c FOR c IN (*)
-                    IF lower(c) = CASE
-                        WHEN list_contains([lower(x) FOR x IN (*)], 'value') THEN 'value' ELSE '_rank_none'
-                    END
-                ]) AS worth
+                COLUMNS([c FOR c IN (*) IF rank.main._is_column_or(lower(c), [lower(x) FOR x IN (*)], 'method', 'method', '_rank_none')])::varchar AS made_for,
+                COLUMNS([c FOR c IN (*) IF rank.main._is_column_or(lower(c), [lower(x) FOR x IN (*)], 'segment', 'segment', '_rank_none')]) AS segment,
+                COLUMNS([c FOR c IN (*) IF rank.main._is_column_or(lower(c), [lower(x) FOR x IN (*)], 'value', 'value', '_rank_none')]) AS estimate
             FROM (SELECT *, NULL AS _rank_none FROM query_table(coalesce(fitted, runs)))
         )
         WHERE fitted IS NOT NULL AND CASE
             WHEN segment IS NULL OR made_for IS NULL
                 THEN error('fitted must have the columns method, system, segment and value')
             WHEN made_for != method
-                THEN error('fitted was made for method ' || made_for || ', not for ' || method || '; fit it anew')
+                THEN error('fitted is for method ' || made_for || ', not ' || method || '; call fit_fusion again')
             ELSE TRUE
         END
     ),
 
-    _rank_parts AS (
+    _rank_segments AS (
         SELECT
             _rank_scaled.*,
             segments,
@@ -524,18 +537,11 @@ WITH
                 WHEN 'mapfuse' THEN 1
                 WHEN 'posfuse' THEN floor(rank)::bigint
                 WHEN 'probfuse' THEN ceil(rank / ceil(length / segments))::bigint
-                WHEN 'segfuse'
-                    THEN CASE
-                        WHEN rank IS NOT NULL THEN 1 + len([e FOR e IN range(0, 10) IF rank > 10 * 2 ** e - 5])
-                    END
-                WHEN 'bayesfuse'
-                    THEN CASE
-                        WHEN rank IS NOT NULL
-                            THEN 1 + len([e FOR e IN [5, 10, 15, 20, 30, 100, 200, 500, 1000] IF rank > e])
-                    END
+                WHEN 'segfuse' THEN rank.main._segment(rank, [10 * 2 ** e - 5 FOR e IN range(0, 10)])
+                WHEN 'bayesfuse' THEN rank.main._segment(rank, [5, 10, 15, 20, 30, 100, 200, 500, 1000])
             END AS segment,
-            CASE WHEN rank IS NOT NULL THEN ceil(greatest(rank - reach, 1)) - 1 END AS before,
-            CASE WHEN rank IS NOT NULL THEN floor(least(rank + reach, length)) END AS last
+            CASE WHEN rank IS NOT NULL THEN ceil(greatest(rank - try_cast(half_window AS double), 1)) - 1 END AS before,
+            CASE WHEN rank IS NOT NULL THEN floor(least(rank + try_cast(half_window AS double), length)) END AS last
         FROM _rank_scaled
         LEFT JOIN
             (SELECT system AS fitted_system, max(segment) AS segments FROM _rank_fitted GROUP BY system)
@@ -547,53 +553,56 @@ WITH
         END
     ),
 
-    _rank_valued AS (
+    _rank_estimated AS (
         SELECT
-            _rank_parts.*,
+            _rank_segments.*,
             CASE method
-                WHEN 'mapfuse' THEN coalesce(at_segment.worth / rank, 0)
-                WHEN 'probfuse' THEN coalesce(at_segment.worth / _rank_parts.segment, 0)
-                WHEN 'bayesfuse' THEN coalesce(at_segment.worth, ln(0.001::double / 0.999::double))
-                WHEN 'segfuse' THEN coalesce(at_segment.worth, 0) * (value + 1)
-                ELSE coalesce(at_segment.worth, 0)
-            END AS worth
-        FROM _rank_parts
+                WHEN 'mapfuse' THEN coalesce(at_segment.estimate / rank, 0)
+                WHEN 'probfuse' THEN coalesce(at_segment.estimate / _rank_segments.segment, 0)
+                WHEN 'bayesfuse' THEN coalesce(at_segment.estimate, ln(0.001::double / 0.999::double))
+                WHEN 'segfuse' THEN coalesce(at_segment.estimate, 0) * (value + 1)
+                ELSE coalesce(at_segment.estimate, 0)
+            END AS estimate
+        FROM _rank_segments
         LEFT JOIN _rank_fitted AS at_segment
-            ON _rank_parts.system::varchar = at_segment.system AND _rank_parts.segment = at_segment.segment
-        WHERE method != 'slidefuse'
+            ON _rank_segments.system::varchar = at_segment.system AND _rank_segments.segment = at_segment.segment
+        WHERE method IS DISTINCT FROM 'slidefuse'
         UNION ALL BY NAME
         SELECT
-            _rank_parts.*,
-            coalesce((coalesce(at_last.up_to, 0) - coalesce(at_before.up_to, 0)) / (last - before), 0) AS worth
-        FROM _rank_parts
+            _rank_segments.*,
+            coalesce((coalesce(at_last.up_to, 0) - coalesce(at_before.up_to, 0)) / (last - before), 0) AS estimate
+        FROM _rank_segments
         ASOF LEFT JOIN _rank_fitted AS at_last
-            ON _rank_parts.system::varchar = at_last.system AND _rank_parts.last >= at_last.segment
+            ON _rank_segments.system::varchar = at_last.system AND _rank_segments.last >= at_last.segment
         ASOF LEFT JOIN _rank_fitted AS at_before
-            ON _rank_parts.system::varchar = at_before.system AND _rank_parts.before >= at_before.segment
+            ON _rank_segments.system::varchar = at_before.system AND _rank_segments.before >= at_before.segment
         WHERE method = 'slidefuse'
     ),
 
-    -- Every item against every other, each list a voter; a list prefers the lower rank, and any to none.
+    -- Compare every two items: each list votes for the lower rank, and for a returned item over a missing one.
     _rank_votes AS (
         SELECT
             a.query,
             a.item,
-            b.item AS rival,
+            b.item AS opponent,
             a.list,
             a.weight,
-            CASE WHEN coalesce(a.rank, 'inf') < coalesce(b.rank, 'inf') THEN a.weight ELSE 0.0 END AS won,
-            CASE WHEN coalesce(a.rank, 'inf') > coalesce(b.rank, 'inf') THEN a.weight ELSE 0.0 END AS lost
+            CASE
+                WHEN coalesce(a.rank, 'inf') < coalesce(b.rank, 'inf') THEN a.weight
+                WHEN method = 'copeland' AND coalesce(a.rank, 'inf') > coalesce(b.rank, 'inf') THEN -a.weight
+                ELSE 0.0
+            END AS vote
         FROM _rank_all AS a
         INNER JOIN _rank_all AS b ON a.query = b.query AND a.list = b.list AND a.item != b.item
-        WHERE method IN ('condorcet', 'copeland') AND a.weight > 0
+        WHERE rank.main._is_pairwise(method) AND a.weight > 0
     ),
 
-    -- Sums of weights that are equal in exact arithmetic must not decide by their last bit.
-    _rank_duels AS (
+    -- Rounding errors in the sums of weights must not decide a comparison.
+    _rank_pairs AS (
         SELECT
             query,
             item,
-            rival,
+            opponent,
             balance,
             (balance - threshold > 1e-12 * electorate)::double - (balance + threshold < -1e-12 * electorate)::double
                 AS points
@@ -601,17 +610,17 @@ WITH
             SELECT
                 query,
                 item,
-                rival,
-                list_sum(list_sort(list(CASE method WHEN 'copeland' THEN won - lost ELSE won END))) AS balance,
-                list_sum(list_sort(list(weight))) AS electorate,
-                CASE method WHEN 'copeland' THEN 0 ELSE list_sum(list_sort(list(weight))) / 2 END AS threshold
+                opponent,
+                rank.main._sorted_sum(list(vote)) AS balance,
+                rank.main._sorted_sum(list(weight)) AS electorate,
+                CASE method WHEN 'copeland' THEN 0 ELSE electorate / 2 END AS threshold
             FROM _rank_votes
-            GROUP BY query, item, rival
+            GROUP BY query, item, opponent
         )
     ),
 
-    _rank_decided AS (
-        SELECT query, item, sum(points) AS decided FROM _rank_duels GROUP BY query, item
+    _rank_points AS (
+        SELECT query, item, sum(points) AS pairwise_points FROM _rank_pairs GROUP BY query, item
     ),
 
     _rank_shares AS (
@@ -619,14 +628,9 @@ WITH
             query,
             item,
             list,
-            sum(
-                CASE
-                    WHEN points = 0 THEN 0
-                    ELSE CASE method WHEN 'copeland' THEN won - lost ELSE won END / abs(balance)
-                END
-            ) AS part
+            sum(CASE WHEN points = 0 THEN 0 ELSE vote / abs(balance) END) AS part
         FROM _rank_votes
-        INNER JOIN _rank_duels USING (query, item, rival)
+        INNER JOIN _rank_pairs USING (query, item, opponent)
         GROUP BY query, item, list
     ),
 
@@ -639,36 +643,36 @@ WITH
             rank,
             raw,
             weight,
-            -- Where an item first comes: list by list, place by place.
+            -- First appearance: list by list, rank by rank.
             list * 4294967296 + place AS first,
-            decided,
+            pairwise_points,
             CASE
                 WHEN weight = 0 OR isnan(term) THEN NULL
-                WHEN method IN ('condorcet', 'copeland') THEN part
+                WHEN rank.main._is_pairwise(method) THEN part
                 ELSE term
             END AS term
         FROM (
             SELECT
                 *,
                 CASE
-                    WHEN method = 'rrf' AND weighting = 'stretch' THEN 1 / (k::double + rank / weight)
-                    WHEN method = 'rrf' THEN weight / (k::double + rank)
-                    WHEN method IN ('isr', 'log_isr', 'logn_isr') THEN weight * (1 / rank ** 2)
-                    WHEN method = 'rbc' THEN weight * ((1 - phi::double) * phi::double ** (rank - 1))
-                    WHEN method IN ('borda', 'weighted_borda')
+                    WHEN method = 'rrf' AND weighting = 'stretch' THEN 1 / (try_cast(k AS double) + rank / weight)
+                    WHEN method = 'rrf' THEN weight / (try_cast(k AS double) + rank)
+                    WHEN rank.main._is_bounded(method) THEN weight * (1 / rank ** 2)
+                    WHEN method = 'rbc' THEN weight * ((1 - try_cast(phi AS double)) * try_cast(phi AS double) ** (rank - 1))
+                    WHEN rank.main._is_borda(method)
                         THEN weight * coalesce(candidates - rank + 1, (candidates - length + 1) / 2.0::double)
-                    WHEN method LIKE '%fuse' THEN weight * worth
+                    WHEN method LIKE '%fuse' THEN weight * estimate
                     WHEN method = 'wmnz' THEN value
                     ELSE weight * value
                 END AS term
-            FROM _rank_valued
+            FROM _rank_estimated
         )
-        LEFT JOIN _rank_decided USING (query, item)
+        LEFT JOIN _rank_points USING (query, item)
         LEFT JOIN _rank_shares USING (query, item, list)
     ),
 
-    -- Equal terms must give equal sums, in whatever order the lists came: terms by rank, whose size is known, are
-    -- summed as whole numbers, the others from the smallest up.
+    -- Equal terms must give equal sums in any order of the lists: bounded terms are summed as whole numbers, others in
+    -- ascending order.
     _rank_summed AS (
         SELECT
             query,
@@ -677,12 +681,12 @@ WITH
             count(term) AS returned,
             sum(
                 CASE
-                    WHEN method IN ('rrf', 'isr', 'log_isr', 'logn_isr') THEN (term * (2.0::double ** 100 / unit))::hugeint
+                    WHEN rank.main._is_bounded(method) THEN (term * (2.0::double ** 100 / unit))::hugeint
                 END
             )::double AS exact,
             coalesce(list_sort(list(term) FILTER (term IS NOT NULL)), []) AS terms,
-            list_sum(list_sort(list(weight) FILTER (term IS NOT NULL))) AS weight,
-            any_value(decided) AS decided,
+            rank.main._sorted_sum(list(weight) FILTER (term IS NOT NULL)) AS weight,
+            any_value(pairwise_points) AS pairwise_points,
             list({'system': system, 'rank': rank, 'score': raw, 'term': term} ORDER BY list) AS parts
         FROM _rank_terms
         CROSS JOIN _rank_whole
@@ -695,9 +699,9 @@ WITH
             CASE method
                 WHEN 'isr' THEN returned
                 WHEN 'log_isr' THEN ln(returned)
-                WHEN 'logn_isr' THEN ln(returned + sigma::double)
+                WHEN 'logn_isr' THEN ln(returned + try_cast(sigma AS double))
                 WHEN 'comb_mnz' THEN returned
-                WHEN 'comb_gmnz' THEN returned::double ** gamma::double
+                WHEN 'comb_gmnz' THEN returned::double ** try_cast(gamma AS double)
                 WHEN 'comb_anz' THEN 1 / returned
                 WHEN 'comb_mean' THEN 1 / systems
                 WHEN 'convex' THEN 1 / total_weight
@@ -709,7 +713,7 @@ WITH
                 WHEN 'comb_min' THEN [terms[1]]
                 WHEN 'comb_max' THEN [terms[-1]]
                 WHEN 'comb_med' THEN [terms[(returned + 1) // 2], terms[returned // 2 + 1]]
-            END AS chosen
+            END AS selected
         FROM _rank_summed
         CROSS JOIN _rank_whole
     ),
@@ -721,7 +725,7 @@ WITH
             first,
             parts,
             factor,
-            chosen,
+            selected,
             terms,
             total AS score
         FROM (
@@ -729,25 +733,13 @@ WITH
                 *,
                 coalesce(
                     CASE
-                        WHEN method IN ('condorcet', 'copeland') THEN decided
-                        -- Weights and k that are alike enough for exact sums to keep the digits of all terms.
-                        WHEN
-                            method IN ('rrf', 'isr', 'log_isr', 'logn_isr')
-                            AND k::double <= 2.0::double ** 30
-                            AND (
-                                cardinality(rank.main._weights(weights)) = 0
-                                OR (
-                                    list_min([w FOR w IN map_values(rank.main._weights(weights)) IF w > 0])
-                                    >= 2.0::double ** (-30) * list_sum(map_values(rank.main._weights(weights)))
-                                    AND list_sum(map_values(rank.main._weights(weights)))
-                                    BETWEEN 1e-200::double AND 1e200::double
-                                )
-                            )
+                        WHEN rank.main._is_pairwise(method) THEN pairwise_points
+                        WHEN rank.main._is_bounded(method) AND rank.main._sums_exactly(k, weights)
                             THEN exact * (unit * 2.0::double ** (-100)) * factor
                         WHEN returned = 0 THEN 0
                         -- ranx starts its maximum at -1e9.
-                        WHEN method = 'comb_max' THEN greatest(chosen[1], -1e9::double)
-                        WHEN method IN ('comb_min', 'comb_med') THEN list_sum(chosen) / len(chosen)
+                        WHEN method = 'comb_max' THEN greatest(selected[1], -1e9::double)
+                        WHEN method IN ('comb_min', 'comb_med') THEN list_sum(selected) / len(selected)
                         ELSE list_sum(terms) * factor
                     END, 0
                 )::double AS total
@@ -756,8 +748,8 @@ WITH
         WHERE CASE
             WHEN isnan(total)
                 THEN error(
-                    'a fused score is not a number: what is added is beyond the range of floats; bring the scores to '
-                    || 'one scale, as normalize := ''min_max'', or use smaller weights'
+                    'a fused score is not a number: the sum is beyond the range of floats; normalize the scores, '
+                    || 'for example with normalize := ''min_max'', or use smaller weights'
                 )
             ELSE TRUE
         END
@@ -777,9 +769,9 @@ WITH
                     'contribution': coalesce(
                         CASE
                             WHEN p.term IS NULL THEN 0
-                            WHEN chosen IS NULL THEN p.term * factor
-                            -- A chosen score is shared by the lists that gave it.
-                            ELSE score * len([x FOR x IN chosen IF x = p.term]) / len(chosen)
+                            WHEN selected IS NULL THEN p.term * factor
+                            -- A selected term is split among the lists that have it.
+                            ELSE score * len([x FOR x IN selected IF x = p.term]) / len(selected)
                                 / len([x FOR x IN terms IF x = p.term])
                         END, 0
                     )::double
@@ -793,332 +785,8 @@ SELECT
     query_id.query AS query,
     query_id.* EXCLUDE (query),
     item_id AS item,
-    COLUMNS([c FOR c IN (_rank_final.*) IF c NOT IN ('query', 'item') AND (explain OR c != 'explain')])
+    COLUMNS([c FOR c IN (_rank_final.*) IF c NOT IN ('query', 'item') AND (rank.main._switch(explain) OR c != 'explain')])
 FROM _rank_final
 INNER JOIN _rank_queries ON _rank_final.query = _rank_queries.query
 INNER JOIN _rank_names ON _rank_final.item = _rank_names.item
 ORDER BY _rank_final.query, rank;
-
--- Each method by its name. rank.rrf is a table after FROM, and a value elsewhere.
-
-CREATE OR REPLACE MACRO rank.rrf(
-    runs, weights := NULL, k := 60, weighting := 'multiply', order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'rrf', weights := weights, k := k, weighting := weighting, order_by := order_by,
-    descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.isr(
-    runs, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending', rank_base := 1,
-    duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'isr', weights := weights, order_by := order_by, descending := descending, ties := ties,
-    rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.log_isr(
-    runs, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending', rank_base := 1,
-    duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'log_isr', weights := weights, order_by := order_by, descending := descending, ties := ties,
-    rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.logn_isr(
-    runs, weights := NULL, sigma := 0.01, order_by := NULL, descending := TRUE, ties := 'item-descending',
-    rank_base := 1, duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'logn_isr', weights := weights, sigma := sigma, order_by := order_by, descending := descending,
-    ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.rbc(
-    runs, weights := NULL, phi := 0.8, order_by := NULL, descending := TRUE, ties := 'item-descending',
-    rank_base := 1, duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'rbc', weights := weights, phi := phi, order_by := order_by, descending := descending,
-    ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.borda(
-    runs, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending', rank_base := 1,
-    duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'borda', weights := weights, order_by := order_by, descending := descending, ties := ties,
-    rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.weighted_borda(
-    runs, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending', rank_base := 1,
-    duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'weighted_borda', weights := weights, order_by := order_by, descending := descending,
-    ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.condorcet(
-    runs, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending', rank_base := 1,
-    duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'condorcet', weights := weights, order_by := order_by, descending := descending, ties := ties,
-    rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.copeland(
-    runs, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending', rank_base := 1,
-    duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'copeland', weights := weights, order_by := order_by, descending := descending, ties := ties,
-    rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.comb_sum(
-    runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'comb_sum', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
-    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.comb_mean(
-    runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'comb_mean', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
-    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.comb_mnz(
-    runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'comb_mnz', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
-    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.comb_anz(
-    runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'comb_anz', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
-    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.comb_min(
-    runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'comb_min', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
-    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.comb_max(
-    runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'comb_max', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
-    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.comb_med(
-    runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'comb_med', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
-    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.comb_gmnz(
-    runs, weights := NULL, gamma := 1.0, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL,
-    descending := TRUE, ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'comb_gmnz', weights := weights, gamma := gamma, normalize := normalize,
-    on_constant := on_constant, ddof := ddof, order_by := order_by, descending := descending, ties := ties,
-    rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.mixed(
-    runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'mixed', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
-    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.wmnz(
-    runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'wmnz', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
-    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.weighted_sum(
-    runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'weighted_sum', weights := weights, normalize := normalize, on_constant := on_constant,
-    ddof := ddof, order_by := order_by, descending := descending, ties := ties, rank_base := rank_base,
-    duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.convex(
-    runs, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'convex', weights := weights, normalize := normalize, on_constant := on_constant, ddof := ddof,
-    order_by := order_by, descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.dbsf(
-    runs, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending', rank_base := 1,
-    duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'dbsf', weights := weights, order_by := order_by, descending := descending, ties := ties,
-    rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.relative_score(
-    runs, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending', rank_base := 1,
-    duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'relative_score', weights := weights, order_by := order_by, descending := descending,
-    ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.mapfuse(
-    runs, fitted := NULL, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending',
-    rank_base := 1, duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'mapfuse', fitted := fitted, weights := weights, order_by := order_by, descending := descending,
-    ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.posfuse(
-    runs, fitted := NULL, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending',
-    rank_base := 1, duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'posfuse', fitted := fitted, weights := weights, order_by := order_by, descending := descending,
-    ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.probfuse(
-    runs, fitted := NULL, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending',
-    rank_base := 1, duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'probfuse', fitted := fitted, weights := weights, order_by := order_by, descending := descending,
-    ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.segfuse(
-    runs, fitted := NULL, weights := NULL, normalize := NULL, on_constant := 0, ddof := 0, order_by := NULL,
-    descending := TRUE, ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'segfuse', fitted := fitted, weights := weights, normalize := normalize,
-    on_constant := on_constant, ddof := ddof, order_by := order_by, descending := descending, ties := ties,
-    rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.slidefuse(
-    runs, fitted := NULL, weights := NULL, reach := 5, order_by := NULL, descending := TRUE,
-    ties := 'item-descending', rank_base := 1, duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'slidefuse', fitted := fitted, weights := weights, reach := reach, order_by := order_by,
-    descending := descending, ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);
-
-CREATE OR REPLACE MACRO rank.bayesfuse(
-    runs, fitted := NULL, weights := NULL, order_by := NULL, descending := TRUE, ties := 'item-descending',
-    rank_base := 1, duplicates := 'error', keys := NULL,
-    explain := FALSE
-) AS TABLE
-FROM rank.fuse(
-    runs, method := 'bayesfuse', fitted := fitted, weights := weights, order_by := order_by, descending := descending,
-    ties := ties, rank_base := rank_base, duplicates := duplicates, keys := keys,
-    explain := explain
-);

@@ -55,7 +55,7 @@ CREATE OR REPLACE MACRO rank._names(names, otherwise := []) AS
     [
         lower(x) FOR x IN CASE
             WHEN names IS NULL THEN otherwise
-            WHEN typeof(names) LIKE '%[]' THEN try_cast(names AS varchar [])
+            WHEN typeof(names) LIKE '%[]' THEN try_cast(names AS varchar[])
             ELSE [names::varchar]
         END
     ];
@@ -64,7 +64,7 @@ CREATE OR REPLACE MACRO rank._names_fault(option, names) AS
     CASE
         WHEN names IS NOT NULL
             THEN rank.main._fault(
-                try_cast(names::varchar AS varchar []) IS NOT NULL,
+                try_cast(names::varchar AS varchar[]) IS NOT NULL,
                 option || ' must be a list of columns, as ' || option || ' := [''day'']',
                 names
             )

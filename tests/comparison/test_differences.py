@@ -16,8 +16,8 @@ import polars_rank as rank
 from polars_rank import diff, gains
 from polars_rank.comparison.contributions import contribution
 from polars_rank.core.errors import DataError
-from polars_rank.measures import catalogue
 from polars_rank.measures.catalogue import MEASURES
+from polars_rank.measures.names import Call as MeasureCall
 
 SUMS = [
     "dcg@3",
@@ -129,7 +129,7 @@ def test_each_contribution_is_that_of_a_slow_loop(call, rows, total):
     judged = judged.with_columns(query=1, total=total).with_row_index("item")
     options = {name: total if value == "total" else value for name, value in call.options.items()}
     expected = getattr(contributions, call.name)(rows, **options)
-    part = contribution(catalogue.Call(MEASURES[call.name], dict(call.options)), ["query"], text=str(call))
+    part = contribution(MeasureCall(MEASURES[call.name], dict(call.options)), ["query"], text=str(call))
     shuffled = judged.sample(fraction=1, shuffle=True, seed=3).lazy().with_columns(part=part)
     for found in (judged.with_columns(part=part), shuffled.collect(engine="streaming").sort("item")):
         assert all(map(same, found["part"].to_list(), expected)), (found, expected)
@@ -254,8 +254,8 @@ def test_names_of_columns_are_arguments():
 @pytest.mark.parametrize(
     ("measure", "told"),
     [
-        ("bpref", "bpref, which is no sum over items; those that are: "),
-        ("ideal_dcg", "no sum over items"),
+        ("bpref", "bpref, which is not a sum over items; measures that are: "),
+        ("ideal_dcg", "not a sum over items"),
         ("nDCG(empty=1)@3", "leave empty out"),
         ("AP(empty=None)", "leave empty out"),
         ("P(judged_only=True)@3", "give it to judge"),
@@ -354,7 +354,7 @@ def test_gains_are_in_order_and_what_is_missing_is_null():
 
 
 def test_gains_refuse_what_they_cannot_tell_apart():
-    with pytest.raises(ValueError, match=r"b='z' is no system of per_query; it has \['x', 'y'\]"):
+    with pytest.raises(ValueError, match=r"b='z' is not a system of per_query; its systems are \['x', 'y'\]"):
         gains(PER_QUERY, "x", "z", "AP")
     with pytest.raises(DataError, match="per_query has two rows of query 'q"):
         gains(pl.concat([PER_QUERY, PER_QUERY]), "x", "y", "AP")

@@ -14,7 +14,7 @@ from test_every_measure import domain
 from test_sql_tables import duckdb_program
 
 import polars_rank as rank
-from polars_rank.fusion.training import TRAINED
+from polars_rank.fusion.trained import TRAINED
 from polars_rank.measures.catalogue import MEASURES
 from polars_rank.sql import init_text, install
 

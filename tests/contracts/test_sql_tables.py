@@ -21,7 +21,7 @@ import polars_rank as rank
 from polars_rank import DataError
 from polars_rank.evaluation.per_query import evaluate
 from polars_rank.judging.judged_table import judge
-from polars_rank.measures.catalogue import parse
+from polars_rank.measures.names import parse
 from polars_rank.sql import init_text, install
 
 # Few random tables have a judged item among those returned.

@@ -18,12 +18,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from polars_rank import fusion as fusion_package
 from polars_rank.core.errors import DataError, DataWarning
 from polars_rank.fusion.fused_run import FUSION_SETTINGS, fuse, rrf
-from polars_rank.fusion.in_memory import hashed
-from polars_rank.fusion.methods import ABSENT_IS_0, BY_RANK, BY_SCORE, METHODS
-from polars_rank.fusion.normalization import BY_PLACE, NORMALIZATIONS, normalize_scores
-from polars_rank.fusion.training import TRAINED, fit_fusion
+from polars_rank.fusion.in_memory import item_hash
+from polars_rank.fusion.methods import BY_RANK, BY_SCORE, METHODS, MISSING_IS_0
+from polars_rank.fusion.normalization import BY_POSITION, NORMALIZATIONS, normalize_scores
+from polars_rank.fusion.trained import TRAINED
+from polars_rank.fusion.training import fit_fusion
 from polars_rank.fusion.tuning import tune_fusion
 from polars_rank.sql import install
 
@@ -204,7 +206,7 @@ def test_each_method_has_a_macro_of_its_name(connection):
         "SELECT parameters FROM duckdb_functions() WHERE database_name = 'rank' AND function_name = 'fuse'"
     ).fetchall()
     own = {"k": ["rrf"], "weighting": ["rrf"], "gamma": ["comb_gmnz"], "sigma": ["logn_isr"], "phi": ["rbc"]}
-    own |= {"reach": ["slidefuse"], "fitted": TRAINED, "method": ()}
+    own |= {"half_window": ["slidefuse"], "fitted": TRAINED, "method": ()}
     scaled = [name for name in (*BY_SCORE, "segfuse") if name not in ("dbsf", "relative_score")]
     own |= dict.fromkeys(("normalize", "on_constant", "ddof"), scaled)
     for method, names in parameters.items():
@@ -226,7 +228,7 @@ def test_the_macro_of_a_method_does_what_fuse_does(connection, method):
         "explain": True,
     }
     own = {"rrf": {"k": 3, "weighting": "stretch"}, "comb_gmnz": {"gamma": 2.0}, "logn_isr": {"sigma": 0.5}}
-    own |= {"rbc": {"phi": 0.3}, "slidefuse": {"reach": 1}}
+    own |= {"rbc": {"phi": 0.3}, "slidefuse": {"half_window": 1}}
     options |= own.get(method, {})
     if method in BY_SCORE and method not in ("dbsf", "relative_score"):
         options |= {"normalize": "zscore", "ddof": 1, "on_constant": 0.5}
@@ -287,7 +289,7 @@ def test_items_that_change_places_tie(connection, method, normalize, seed):
 def test_items_of_one_hash_are_told_apart(monkeypatch, hashes):
     runs = {"x": one_query(*[(item, 1.0) for item in "abcdefg"]), "y": one_query(("g", 2.0), ("h", 1.0))}
     expected = fuse(stacked(runs).lazy(), explain=True).collect()
-    monkeypatch.setattr("polars_rank.fusion.in_memory.hashed", lambda: hashes)
+    monkeypatch.setattr("polars_rank.fusion.in_memory.item_hash", lambda: hashes)
     assert_frame_equal(fuse(runs, explain=True), expected)
     assert_frame_equal(fuse(runs, explain=True, duplicates="error"), expected)
     twice = {**runs, "z": one_query(("a", 3.0), ("b", 2.0), ("a", 1.0))}
@@ -300,7 +302,7 @@ def test_whole_ids_share_no_hash():
     """Else each part would be fused twice: once by hash, and once more by query and item."""
     numbers = pl.DataFrame({"query": range(100)}, schema={"query": pl.UInt32})
     items = pl.DataFrame({"item": range(100)})
-    assert numbers.join(items, how="cross").select(hashed()).to_series().is_unique().all()
+    assert numbers.join(items, how="cross").select(item_hash()).to_series().is_unique().all()
 
 
 @pytest.mark.parametrize("part", [1, 5, 2**40])
@@ -309,7 +311,7 @@ def test_parts_change_nothing(monkeypatch, part, method):
     rows = [(f"q{q}", f"d{(q * 7 + i * i) % 11}", float(i % 4)) for q in range(9) for i in range(q)]
     runs = {"s": run(*rows), "t": run(*[(q, i, s * s) for q, i, s in reversed(rows)])}
     expected = fuse(stacked(runs).lazy(), method, duplicates="first").collect()
-    monkeypatch.setattr("polars_rank.fusion.in_memory.PART", part)
+    monkeypatch.setattr("polars_rank.fusion.in_memory.BATCH_ROWS", part)
     assert_frame_equal(fuse(runs, method), expected)
 
 
@@ -560,10 +562,55 @@ def test_small_terms_keep_their_digits(connection):
             assert scores(fused) == pytest.approx(expected, rel=1e-9, abs=0)
 
 
-def test_a_given_rank_may_be_any_number(connection):
-    far = run(("q", "x", 1.0), ("q", "y", 3e8), ("q", "z", math.inf), keys=("query", "item", "rank"))
+def test_a_given_rank_may_be_any_finite_number(connection):
+    far = run(("q", "x", 1.0), ("q", "y", 3e8), keys=("query", "item", "rank"))
     fused = both_engines(connection, {"a": far}, "borda")
-    assert fused == {("q", "x"): 3.0, ("q", "y"): 4 - 3e8, ("q", "z"): -math.inf}
+    assert fused == {("q", "x"): 2.0, ("q", "y"): 3 - 3e8}
+    infinite = far.with_columns(rank=pl.col("rank") * math.inf)
+    with pytest.raises(DataError, match="infinite rank"):
+        fuse({"a": infinite})
+    with pytest.raises(duckdb.Error, match="infinite rank"):
+        in_sql(connection, stacked({"a": infinite}))
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("descending := 'x'", "descending must be true or false, got x"),
+        ("descending := NULL", "descending must be true or false, got NULL"),
+        ("explain := 'x'", "explain must be true or false, got x"),
+        ("rank_base := 'x'", "rank_base must be 0 or 1, got x"),
+        ("rank_base := [1]", "rank_base must be 0 or 1, got"),
+        ("half_window := 'x'", "half_window must be a whole number of at least 0, got x"),
+        ("half_window := -1", "half_window must be a whole number of at least 0, got -1"),
+        ("k := 'x'", "k must be a finite number of at least 0, got x"),
+        ("ddof := 'x'", "ddof must be 0 or 1, got x"),
+        ("on_constant := 'x'", "on_constant must be a finite number, got x"),
+        ("phi := 'x'", "phi must be a number from 0 to 1, got x"),
+        ("normalize := 1.5", "normalize must be one of"),
+        ("ties := 1.5", "ties must be one of"),
+        ("order_by := 1.5", "order_by must be one of"),
+        ("method := NULL", "method must be one of"),
+    ],
+)
+def test_sql_refuses_values_of_another_type(connection, option, message):
+    connection.register("_runs", stacked({"a": one_query(("x", 1.0))}).to_arrow())
+    with pytest.raises(duckdb.Error, match=message):
+        connection.sql(f"FROM rank.fuse('_runs', {option})").fetchall()
+
+
+def test_fusing_does_not_import_judging_or_evaluation():
+    """Only training and tuning judge runs."""
+    package = Path(fusion_package.__file__).parent
+    modules, seen = {"fused_run"}, set()
+    while modules:
+        name = modules.pop()
+        seen.add(name)
+        text = (package / f"{name}.py").read_text(encoding="utf-8")
+        assert not re.search(r"polars_rank\.(judging|evaluation)", text), name
+        modules |= set(re.findall(r"from polars_rank\.fusion\.(\w+) import", text)) - seen
+    assert "trained" in seen
+    assert seen.isdisjoint({"training", "tuning"})
 
 
 @pytest.mark.parametrize(
@@ -655,7 +702,7 @@ def test_weights_that_are_all_one(weights):
         ({"rank_base": 2}, "rank_base must be"),
         ({"duplicates": "last"}, "duplicates must be"),
         ({"weighting": "divide"}, "weighting must be"),
-        ({"method": "dbsf", "normalize": "min_max"}, "normalisation of its own"),
+        ({"method": "dbsf", "normalize": "min_max"}, "fixed normalization"),
         ({"method": "posfuse"}, "needs fitted"),
     ],
 )
@@ -687,7 +734,7 @@ def test_tables_that_are_refused(connection):
             fuse(runs, weights={"a": 1} if isinstance(runs, pl.LazyFrame) else None).lazy().collect()
     with pytest.raises(DataError, match="no column 'score'"):
         fuse({"a": plain.rename({"score": "rank"})}, "comb_sum")
-    with pytest.raises(TypeError, match="polars DataFrame"):
+    with pytest.raises(TypeError, match="Polars frame"):
         fuse({"a": {"q": {"x": 1.0}}})
     with pytest.raises(ValueError, match="at least one run"):
         fuse({})
@@ -787,7 +834,7 @@ def test_infinite_scores_are_not_added(connection, method):
 
 def test_infinite_scores_are_not_scaled(connection):
     for normalization in NORMALIZATIONS:
-        if normalization in BY_PLACE:
+        if normalization in BY_POSITION:
             assert both_engines(connection, INFINITE, "comb_sum", normalize=normalization)[("q", "y")] > 0
             assert normalize_scores(INFINITE, normalization)["score"].is_finite().all()
             continue
@@ -836,7 +883,7 @@ class TestNegativeScores:
 
     runs = MappingProxyType({"a": one_query(("x", -1.0), ("y", -2.0)), "b": one_query(("y", -0.5))})
 
-    @pytest.mark.parametrize("method", ABSENT_IS_0)
+    @pytest.mark.parametrize("method", MISSING_IS_0)
     def test_there_is_a_warning(self, method):
         for runs in (dict(self.runs), stacked(self.runs), stacked(self.runs).lazy()):
             with pytest.warns(
@@ -854,6 +901,7 @@ class TestNegativeScores:
             fuse(dict(self.runs))
             fuse(stacked(self.runs).lazy()).collect()
             fuse(dict(self.runs), "comb_sum", weights={"a": 1, "b": 0})
+            fuse(stacked(complete).lazy(), "comb_sum").collect()
 
 
 class TestKeys:
@@ -942,8 +990,8 @@ class TestKeys:
             thing=pl.Series([object()] * self.long().height, dtype=pl.Object),
         )
         for keys, message in (
-            (["system"], "keys names 'system', which has a part"),
-            (["item"], "keys names 'item', which has a part"),
+            (["system"], "keys names 'system', which fusion uses already"),
+            (["item"], "keys names 'item', which fusion uses already"),
             (["day", "day"], "keys names 'day' twice"),
             (["dya"], r"no column 'dya' \(did you mean 'day'\?\)"),
             (["nothing"], "runs.nothing has a null: every row needs its nothing"),
@@ -959,7 +1007,7 @@ class TestKeys:
             fuse(apart, keys=["day"])
         connection.register("_keyed", long.drop("thing").to_arrow())
         for keys, message in (
-            ("['system']", r"keys \[system\] names what has a part"),
+            ("['system']", r"keys \[system\] names a column that fusion uses already"),
             ("['dya']", r"not all of the columns \[dya\] \(keys\)"),
             ("'day'", "keys must be a list of columns, as .* got day"),
             ("['nothing']", "the runs have a null key"),

@@ -10,7 +10,8 @@ from polars.testing import assert_frame_equal
 
 from polars_rank.core.errors import DataError
 from polars_rank.fusion.fused_run import fuse
-from polars_rank.fusion.training import TRAINED, fit_fusion
+from polars_rank.fusion.trained import TRAINED
+from polars_rank.fusion.training import fit_fusion
 from polars_rank.sql import install
 
 # Made by ranx 0.3.21 from random runs and judgements: runs, qrels, and the fused scores of each method.
@@ -43,17 +44,17 @@ def in_sql(connection, long, fitted, method, **options):
 @pytest.mark.parametrize("method", TRAINED)
 def test_values_of_ranx(connection, method):
     fitted = fit_fusion(RUNS, QRELS, method, segments=RANX["segments"])
-    fused = fuse(RUNS, method, fitted=fitted, reach=RANX["window"])
+    fused = fuse(RUNS, method, fitted=fitted, half_window=RANX["window"])
     expected = flat(RANX["fused"][method], "expected")
     both = fused.join(expected, on=["query", "item"], how="full")
     assert both.null_count().sum_horizontal().item() == 0
     assert both["score"].to_list() == pytest.approx(both["expected"].to_list(), rel=1e-12, abs=1e-12)
 
     long = pl.concat([run.with_columns(system=pl.lit(name)) for name, run in RUNS.items()])
-    sql = in_sql(connection, long, fitted, method, reach=RANX["window"])
+    sql = in_sql(connection, long, fitted, method, half_window=RANX["window"])
     assert_frame_equal(fused, sql, check_dtypes=False, abs_tol=1e-12)
     lazy = {name: run.lazy() for name, run in RUNS.items()}
-    plan = fuse(lazy, method, fitted=fit_fusion(lazy, QRELS.lazy(), method, segments=7), reach=3)
+    plan = fuse(lazy, method, fitted=fit_fusion(lazy, QRELS.lazy(), method, segments=7), half_window=3)
     assert_frame_equal(plan.collect(engine="streaming"), fused, abs_tol=1e-12)
 
 
@@ -124,7 +125,7 @@ def test_tables_that_are_refused(connection):
     fitted = fit_fusion(RUNS, QRELS, "posfuse")
     long = pl.concat([run.with_columns(system=pl.lit(name)) for name, run in RUNS.items()])
     for table, method, message in (
-        (fitted, "slidefuse", "was made for method"),
+        (fitted, "slidefuse", "is for method"),
         (fitted.filter(pl.col("system") != "s1"), "posfuse", "no row for the system"),
         (fitted.drop("segment"), "posfuse", "segment"),
     ):
@@ -140,5 +141,5 @@ def test_tables_that_are_refused(connection):
             fit_fusion(RUNS, QRELS, "probfuse", **options)
     with pytest.raises(ValueError, match="did you mean 'mapfuse'"):
         fit_fusion(RUNS, QRELS, "mapfus")
-    with pytest.raises(ValueError, match="reach must be"):
-        fuse(RUNS, "slidefuse", fitted=fitted, reach=-1)
+    with pytest.raises(ValueError, match="half_window must be"):
+        fuse(RUNS, "slidefuse", fitted=fitted, half_window=-1)
