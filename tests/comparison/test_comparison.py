@@ -526,7 +526,7 @@ def test_what_is_refused():
         compare(frame, samples=0)
     with pytest.raises(DataError, match="has a null"):
         compare(frame.with_columns(system=pl.lit(None, dtype=pl.String)))
-    with pytest.raises(TypeError, match="must be a polars DataFrame"):
+    with pytest.raises(TypeError, match="must be a Polars frame"):
         compare({"query": [1]})
 
 

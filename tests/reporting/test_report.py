@@ -701,7 +701,7 @@ def test_command_on_the_example_gives_the_same_page_as_python(command, tmp_path,
         ),
         ((*FILES, "-m", "RR", "--html", "."), 2, ". is a directory; name a file"),
         ((*FILES, "-m", "RR", "--html", ""), 2, "name a file"),
-        ((*FILES, "--keys", "day"), 2, "takes no --keys"),
+        ((*FILES, "--keys", "day"), 2, "compare has no --keys"),
     ],
 )
 def test_command_refuses(command, tmp_path, arguments, code, told):
