@@ -400,7 +400,6 @@ def test_a_measure_may_rank_among_the_judged_for_itself():
         (lambda: rank.evaluate(RUN, ["AP", "AP"], qrels=QRELS), ValueError, "twice"),
         (lambda: rank.evaluate(RUN, rank.ndcg, qrels=QRELS), TypeError, "names or expressions"),
         (lambda: rank.evaluate(RUN, [None], qrels=QRELS), TypeError, "names or expressions.*None"),
-        (lambda: rank.evaluate(RUN, "AP", qrels=QRELS, by="day"), TypeError, r"by=\['day'\]"),
         (lambda: rank.evaluate(RUN, "AP", qrels=QRELS, keys=["item"]), ValueError, "keys names 'item'"),
         (lambda: rank.judge(RUN, QRELS, attributes=["rank"]), ValueError, "attributes names 'rank'"),
         (lambda: rank.judge(RUN, QRELS, keys=["a", "a"]), ValueError, "keys names 'a' twice"),
