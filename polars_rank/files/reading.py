@@ -39,7 +39,7 @@ def read_run(
     columns: Columns | None = None,
     comments: bool = False,
 ) -> pl.LazyFrame:
-    r"""Read a run: the items that one or more systems returned, one row per item, in the order of the file.
+    r"""Read a run: one row per item that a system returned, in the order of the file.
 
     Text files are read and checked immediately, so that a bad line raises here and not in a later
     ``collect``; Parquet stays lazy. All text formats may be gzipped, also with several members.
