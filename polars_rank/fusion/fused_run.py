@@ -54,7 +54,7 @@ def rrf(
     One row is an item in a list, as in ``group_by("query", "item").agg(rrf())``; the value is Float64.
     Terms are sorted before the sum, so that items with equal terms tie exactly.
 
-    MethodOptions
+    Parameters
     ----------
     rank : column of the item's rank in the list, 1 is the top; integer or float. A null, NaN or a rank
         below 1 means that the list lacks the item, and adds nothing.
@@ -158,7 +158,7 @@ def fuse(
     comb_sum and similar methods emit a `DataWarning` if a list has negative scores and lacks an item, and
     the scores are not normalized. A lazy plan warns when it is collected.
 
-    MethodOptions
+    Parameters
     ----------
     runs
         One table with a `system` column, a dict of system name to run, or a list of runs, which are named

@@ -69,7 +69,7 @@ def normalize_scores(
     One row is an item in a list. A null or NaN score gives null, and an infinite one is an error, except in
     rank and borda, which use positions only.
 
-    MethodOptions
+    Parameters
     ----------
     runs
         As for `fuse`.

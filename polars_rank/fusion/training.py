@@ -40,7 +40,7 @@ def fit_fusion(
     system: str = "system",
     relevance: str = "relevance",
 ) -> F:
-    r"""Estimate from judgements how relevant each part of a system's list is, for a trained `fuse`.
+    r"""Estimate how relevant each part of a system's list is, for a trained method of `fuse`.
 
     $mapfuse = \sum_i MAP_i / rank_i$, summed over the lists i that have the item; likewise:
 
@@ -58,7 +58,7 @@ def fit_fusion(
     Means are over the judged queries (with `keys`, over their rankings). A query that a system did not
     answer counts as one without relevant items.
 
-    MethodOptions
+    Parameters
     ----------
     runs
         As for `fuse`.

@@ -69,7 +69,7 @@ def tune_fusion(
     folds is scored on it. `in_sample` is the value on the queries used for the choice, and is too high if
     many settings were tried; `held_out` is the value to expect on new queries.
 
-    MethodOptions
+    Parameters
     ----------
     runs
         As for `fuse`.

@@ -19,8 +19,6 @@ def catalogue() -> pl.DataFrame:
 
     Examples
     --------
-    >>> import polars as pl
-    from polars.datatypes import DataTypeClass
     >>> import polars_rank as rank
     >>> rank.catalogue().filter(name="reciprocal_rank").select("family", "low", "high").row(0)
     ('cascade', 0.0, 1.0)

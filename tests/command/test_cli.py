@@ -733,11 +733,13 @@ def test_options_are_those_of_fuse(run, options, arguments):
 
 
 def test_fuse_notes_that_a_missing_item_beats_a_negative_score(run, folder):
-    (folder / "below.run").write_text("t1 Q0 a 1 -1.5 below\nt1 Q0 b 2 -2.5 below\n")
+    (folder / "below.run").write_text("t1 Q0 a 1 -1.5 below\n")
     code, out, said = run("fuse", "one.run", "below.run", "--method", "comb_sum")
     assert (code, bool(out)) == (0, True)
-    assert said.startswith("polars-rank: note: 'below' has scores below 0, and comb_sum counts an item")
-    assert "as by --normalize min_max" in said
+    assert said.startswith("polars-rank: note: 'below' has scores below 0, and comb_sum counts a missing item")
+        "polars-rank: note: 'below' has scores below 0, and comb_sum counts a missing item as 0"
+    )
+    assert "--normalize min_max" in said
     assert said.count("note:") == 1
 
 
