@@ -115,9 +115,9 @@ def export(old):
 
 
 STEPS = {
-    "polars_rank/measures/binary.py": append(FUNCTION),
-    "sql/measures/binary.sql": append(MACRO),
-    "tests/cases/binary.toml": append(CASES),
+    "polars_rank/measures/pool.py": append(FUNCTION),
+    "sql/measures/pool.sql": append(MACRO),
+    "tests/cases/pool.toml": append(CASES),
     "tests/reference.py": append(REFERENCE),
     "polars_rank/__init__.py": export,
 }
@@ -156,7 +156,7 @@ def test_five_steps_add_a_measure(tmp_path):
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 20
 
 
-@pytest.mark.parametrize("forgotten", [file for file in STEPS if "measures/binary.py" not in file])
+@pytest.mark.parametrize("forgotten", [file for file in STEPS if "measures/pool.py" not in file])
 def test_a_forgotten_step_is_named_in_one_line(tmp_path, forgotten):
     add_measure(tmp_path, forgotten)
     done = run_tests(tmp_path, tmp_path / "tests" / "contracts" / "test_pieces.py")
