@@ -110,7 +110,7 @@ def append(text):
 
 
 def export(old):
-    old = old.replace("    f_measure,\n", "    f_measure,\n    fallout,\n", 1)
+    old = old.replace("    bpref,\n", "    bpref,\n    fallout,\n", 1)
     return old.replace('    "f_measure",\n', '    "f_measure",\n    "fallout",\n', 1)
 
 

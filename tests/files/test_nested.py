@@ -113,7 +113,7 @@ def test_refusals_of_lists():
         from_lists(frame, items="rank")
     with pytest.raises(ValueError, match="not both"):
         from_lists(frame, scores="score", relevance="score")
-    with pytest.raises(TypeError, match="polars"):
+    with pytest.raises(TypeError, match="Polars frame"):
         from_lists({"query": ["q"], "items": [["a"]]})
 
 

@@ -116,6 +116,7 @@ def assert_same(ours, theirs, *, absolute=1e-12):
         assert mine == pytest.approx(yours, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::polars_rank.DataWarning")
 @pytest.mark.parametrize("method", UNTRAINED)
 @given(rows=some_runs, weights=some_weights)
 @example(rows={"s1": [], "s2": [], "s3": []}, weights=None)
