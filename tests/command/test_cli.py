@@ -736,7 +736,9 @@ def test_fuse_notes_that_a_missing_item_beats_a_negative_score(run, folder):
     (folder / "below.run").write_text("t1 Q0 a 1 -1.5 below\n")
     code, out, said = run("fuse", "one.run", "below.run", "--method", "comb_sum")
     assert (code, bool(out)) == (0, True)
-    assert said.startswith("polars-rank: note: 'below' has scores below 0, and comb_sum counts a missing item")
+    assert said.startswith(
+        "polars-rank: note: 'below' has scores below 0, and comb_sum counts a missing item"
+    )
     assert "--normalize min_max" in said
     assert said.count("note:") == 1
 
