@@ -198,9 +198,7 @@ def test_what_orders_a_ranking_is_no_key_and_no_attribute(judged):
     run = judged.filter(pl.col("rank").is_not_null()).drop("rank", "relevance")
     qrels = judged.select("query", "item", relevance=1).unique()
     for argument in ("keys", "attributes"):
-        with pytest.raises(
-            ValueError, match=f"{argument} names 'score', which is a column of the run"
-        ):
+        with pytest.raises(ValueError, match=f"{argument} names 'score', which is a column of the run"):
             rank.judge(run, qrels, **{argument: ["score"]})
     with pytest.raises(ValueError, match="measures='AP' is what a column of the result is called"):
         rank.evaluate(judged.with_columns(AP=1), "AP", by=["AP"])
