@@ -54,7 +54,7 @@ CREATE OR REPLACE MACRO rank._empty_fault(empty) AS
 CREATE OR REPLACE MACRO rank._names(names, otherwise := []) AS
     [
         lower(x) FOR x IN CASE
-            WHEN names IS NULL THEN otherwise::varchar []
+            WHEN names IS NULL THEN otherwise::varchar[]
             WHEN typeof(names) LIKE '%[]' THEN try_cast(names AS varchar[])
             ELSE [names::varchar]
         END
