@@ -172,12 +172,12 @@ def _checks(run: pl.DataFrame, qrels: pl.DataFrame, name: str, rounds: int) -> I
 
     def unchecked() -> object:
         same: dict[str, Callable[..., object]] = {
-            "refuse_repeats": lambda *_: None,
-            "refuse_strangers": lambda *_: None,
-            "refusing_repeats": lambda *_: lambda rows: rows,
-            "no_nulls": lambda frame, *_: frame,
+            "refuse_repeats": lambda *_, **_options: None,
+            "refuse_strangers": lambda *_, **_options: None,
+            "refusing_repeats": lambda *_, **_options: lambda rows: rows,
+            "no_nulls": lambda frame, *_, **_options: frame,
         }
-        with patch.multiple("polars_rank.judging.judged_table", **same):
+        with patch.multiple("polars_rank.judging.matching", **same):
             return ours()
 
     yield f"with the default checks: {name}, frames", "without", paired(ours, unchecked, rounds)
