@@ -13,6 +13,9 @@ from polars_rank.fusion.fused_run import fuse
 from polars_rank.fusion.normalization import normalize_scores
 from polars_rank.sql import install
 
+# Some of the scores are negative; the values are compared all the same.
+pytestmark = pytest.mark.filterwarnings("ignore::polars_rank.DataWarning")
+
 FOLDER = os.environ.get("POLARS_RANK_REFERENCE")
 pytestmark = pytest.mark.skipif(not FOLDER, reason="POLARS_RANK_REFERENCE does not name the reference folder")
 
