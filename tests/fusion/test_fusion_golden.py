@@ -13,11 +13,12 @@ from polars_rank.fusion.fused_run import fuse
 from polars_rank.fusion.normalization import normalize_scores
 from polars_rank.sql import install
 
-# Some of the scores are negative; the values are compared all the same.
-pytestmark = pytest.mark.filterwarnings("ignore::polars_rank.DataWarning")
-
 FOLDER = os.environ.get("POLARS_RANK_REFERENCE")
-pytestmark = pytest.mark.skipif(not FOLDER, reason="POLARS_RANK_REFERENCE does not name the reference folder")
+pytestmark = [
+    pytest.mark.skipif(not FOLDER, reason="POLARS_RANK_REFERENCE does not name the reference folder"),
+    # Some of the scores are negative; the values are compared all the same.
+    pytest.mark.filterwarnings("ignore::polars_rank.DataWarning"),
+]
 
 ORDER = {
     "dl20-doc": ["run1", "run2", "run3"],
