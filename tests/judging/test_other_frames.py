@@ -1,5 +1,7 @@
 """Frames of other libraries: every function takes them and returns a Polars DataFrame."""
 
+import re
+
 import duckdb
 import pandas as pd
 import polars as pl
@@ -57,7 +59,13 @@ def test_every_function_takes_other_frames(name, kind):
 @pytest.mark.parametrize("name", TEXTS)
 def test_reports_take_other_frames(name, kind):
     frames, call = TEXTS[name]
-    assert call(*(OTHERS[kind](frame) for frame in frames)) == call(*frames)
+    got, expected = (call(*given) for given in ([OTHERS[kind](frame) for frame in frames], frames))
+    assert without_last_digits(got) == without_last_digits(expected)
+
+
+def without_last_digits(text):
+    """A mean depends on the order of rows in its last digits."""
+    return re.sub(r"(\d\.\d{12})\d+", r"\1", text)
 
 
 @kinds
